@@ -1,0 +1,143 @@
+"""What an engine answers with: moments, and what an estimate is made of.
+
+A moment is an instant of a training step that can be a peak. It maps term keys to bytes; the peak of a phase is its
+largest moment, never a sum of terms that do not live at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zplan.spec import Plan
+
+PHASES = ("init", "forward", "backward", "step")
+
+
+class TermKey:
+    """Public names of terms (contract: more may come, none is renamed)."""
+
+    PARAMS = "params"
+    GRADS = "grads"
+    MASTER = "master"
+    OPTIMIZER = "optimizer"
+    GRADS_FP32 = "grads_fp32"
+    FLAT_BUFFER = "flat_buffer"
+    REDUCE_BUCKET = "reduce_bucket"
+    GATHERED_PARAMS = "gathered_params"
+    PREFETCHED_PARAMS = "prefetched_params"
+    PERSISTENT_PARAMS = "persistent_params"
+    UNSHARDED_GRADS = "unsharded_grads"
+    ACTIVATIONS = "activations"
+    CHECKPOINTS = "checkpoints"
+    ATTENTION_SCORES = "attention_scores"
+    LOGITS = "logits"
+    LOGITS_GRAD = "logits_grad"
+    OPTIMIZER_TEMPORARIES = "optimizer_temporaries"
+    ADAPTERS = "adapters"
+    QUANTIZED_PARAMS = "quantized_params"
+    INPUTS = "inputs"
+    UNEXPLAINED = "unexplained"
+    CUDA_CONTEXT = "cuda_context"
+    NCCL = "nccl"
+    FRAGMENTATION = "fragmentation"
+    HOST_MASTER = "host_master"
+    HOST_OPTIMIZER = "host_optimizer"
+    HOST_GRADS = "host_grads"
+    HOST_PARAMS = "host_params"
+    HOST_STAGING = "host_staging"
+    PINNED_ROUNDING = "pinned_rounding"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One instant that can be a peak."""
+
+    phase: str
+    """``init``, ``forward``, ``backward`` or ``step``."""
+    name: str
+    """What happens then, in a few words: ``loss``, ``block backward``, ``optimizer step``."""
+    terms: Mapping[str, int]
+    """Term key -> bytes on the GPU, allocated."""
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum of the terms."""
+        return sum(self.terms.values())
+
+
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    """Host RAM of one rank and one node."""
+
+    per_rank_bytes: int
+    """Raw sum of host tensors between steps."""
+    peak_per_rank_bytes: int
+    pinned_per_rank_bytes: int
+    """What the pinned tensors occupy after the allocator's rounding."""
+    per_node_bytes: int
+    """All ranks of a node, with rounding."""
+    terms: Mapping[str, int]
+    """Term key -> bytes per rank between steps; sums to ``per_rank_bytes``."""
+    verdict: str | None
+    """``fits``, ``tight``, ``oom``, or None without a capacity."""
+    nvme_per_node_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """From allocated bytes to what the driver shows, for the peak of the step."""
+
+    reserved_peak_bytes: int
+    """What the caching allocator is expected to hold."""
+    device_low_bytes: int
+    device_expected_bytes: int
+    device_high_bytes: int
+    terms: Mapping[str, tuple[int, int, int]]
+    """``cuda_context``, ``nccl``, ``fragmentation`` -> (low, expected, high)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStates:
+    """The accounting of the ZeRO paper, bytes per GPU, whatever the engine adds."""
+
+    params_bytes: int
+    grads_bytes: int
+    optimizer_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum of the three."""
+        return self.params_bytes + self.grads_bytes + self.optimizer_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Predicted memory of one plan."""
+
+    plan: Plan
+    moments: tuple[Moment, ...]
+    """At least one per phase; the peak of a phase is the largest."""
+    steady: Mapping[str, int]
+    """Term key -> bytes allocated between two steps, after gradients are cleared."""
+    model_states: ModelStates
+    host: HostMemory
+    runtime: Runtime
+    phases: Mapping[str, int]
+    """Phase -> peak allocated bytes."""
+    peak_moment: Moment
+    """The largest moment of forward, backward and step."""
+    worst_rank: int
+    worst_rank_peak_bytes: int
+    verdict: str | None
+    verdict_because: str | None
+
+    @property
+    def steady_bytes(self) -> int:
+        """Allocated between two steps."""
+        return sum(self.steady.values())
+
+    @property
+    def allocated_peak_bytes(self) -> int:
+        """Largest of forward, backward and step."""
+        return self.peak_moment.total_bytes
