@@ -1,0 +1,208 @@
+"""Reads a Hugging Face ``config.json`` into a ModelSpec, tensor by tensor and without transformers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from zplan.errors import ZplanError
+from zplan.inputs.hf_families.fields import Fields, shown
+from zplan.inputs.hf_families.layout import Shape
+from zplan.inputs.jsonfile import read_json_object
+from zplan.spec import ModelSpec, WeightKind
+
+MAX_PARAMS = 10**15
+
+FAMILIES = {
+    "llama": "llama",
+}
+"""For each supported ``model_type`` the module in ``hf_families`` that reads it."""
+
+
+class Family(Protocol):
+    """What a module in ``hf_families`` offers."""
+
+    DEFAULTS: Mapping[str, Mapping[str, object]]
+    """For each model type the keys it reads, with transformers' defaults."""
+    ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """For each model type the other spellings of a key."""
+
+    def read(self, fields: Fields) -> Shape:
+        """Returns the shape of a config of this family."""
+
+
+NOT_ARCHITECTURE = frozenset(
+    {
+        "_name_or_path",
+        "_commit_hash",
+        "architectures",
+        "auto_map",
+        "dtype",
+        "id2label",
+        "label2id",
+        "num_labels",
+        "quantization_config",
+        "task_specific_params",
+        "torch_dtype",
+        "transformers_version",
+        "use_cache",
+    }
+)
+"""Keys that ``config_json`` leaves out: they say where weights come from or how they are stored, not what is built."""
+
+
+def read_config(config: Mapping[str, object], *, name: str, source: str) -> ModelSpec:
+    """Returns the architecture that a parsed ``config.json`` describes.
+
+    Args:
+        config: The parsed file.
+        name: What to call the model.
+        source: Where the config came from; error messages start with it.
+
+    Raises:
+        ZplanError: The model type is not supported, or a key is missing, of the wrong kind or out of range.
+    """
+    model_type = _model_type(config, source)
+    family = cast(Family, import_module(f"zplan.inputs.hf_families.{FAMILIES[model_type]}"))
+    fields = Fields(config, source=source, defaults=family.DEFAULTS[model_type], aliases=family.ALIASES.get(model_type))
+    fields.refuse("per_layer_config", "gives layers sizes of their own, which zplan cannot read")
+    fields.refuse("is_encoder_decoder", "is true, but zplan plans decoder-only models")
+    return _spec(family.read(fields), config, name=name, source=source, model_type=model_type)
+
+
+def _model_type(config: Mapping[str, object], source: str) -> str:
+    """Returns the config's supported model type."""
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str):
+        found = "is missing" if model_type is None else f"must be a string, got {shown(model_type)}"
+        raise ZplanError(
+            f"{source}: model_type {found}; it names the architecture, for example llama",
+            "use the config.json of a transformers checkpoint, or go by size alone: zplan estimate --params 7B",
+        )
+    if model_type in FAMILIES:
+        return model_type
+    close = get_close_matches(model_type.lower(), FAMILIES, n=1, cutoff=0.75)
+    guess = f", did you mean {close[0]}?" if close else ""
+    custom = "; it needs custom code (auto_map), which zplan does not run" if config.get("auto_map") else ""
+    raise ZplanError(
+        f"{source}: model_type {shown(model_type)} is not supported{guess}{custom} "
+        f"(supported: {', '.join(sorted(FAMILIES))})",
+        f"zplan verify --launch dryrun --model {source} runs any decoder of transformers; "
+        "zplan estimate --params 7B goes by size alone",
+    )
+
+
+def _spec(shape: Shape, config: Mapping[str, object], *, name: str, source: str, model_type: str) -> ModelSpec:
+    """Returns the spec of a shape, with its sums."""
+    notes = list(shape.notes)
+    if config.get("quantization_config"):
+        notes.append("the checkpoint is quantized; its parameters are counted and trained unquantized")
+    spec = ModelSpec(
+        name=name,
+        source=source,
+        family=model_type,
+        params=0,
+        hidden_size=shape.hidden_size,
+        num_layers=len(shape.layers),
+        num_heads=shape.num_heads,
+        num_kv_heads=shape.num_kv_heads,
+        head_dim=shape.head_dim,
+        ffn_size=shape.ffn_size,
+        vocab_size=shape.vocab_size,
+        max_seq_len=shape.max_seq_len,
+        tied_embeddings=shape.tied_embeddings,
+        pre=shape.pre,
+        block_kinds=shape.block_kinds,
+        layers=shape.layers,
+        post=shape.post,
+        trunk=shape.trunk,
+        num_experts=shape.num_experts,
+        experts_per_token=shape.experts_per_token,
+        logit_softcap=shape.logit_softcap,
+        config_json=_canonical(config, source),
+        notes=tuple(notes),
+    )
+    params = spec.shape_params
+    if params > MAX_PARAMS:
+        raise ZplanError(
+            f"{source}: the sizes add up to {params / 1e12:_.0f} trillion parameters, above the limit of 1000 trillion",
+            "check hidden_size, intermediate_size, num_hidden_layers and vocab_size",
+        )
+    return _with_sums(spec, params)
+
+
+def _with_sums(spec: ModelSpec, params: int) -> ModelSpec:
+    """Returns the spec with P and with the parameters that one token passes through."""
+    idle = 0
+    if spec.num_experts:
+        per_kind = [
+            sum(w.numel // spec.num_experts for w in kind.weights if w.kind is WeightKind.EXPERTS)
+            for kind in spec.block_kinds
+        ]
+        idle = sum(per_kind[kind] for kind in spec.layers) * (spec.num_experts - spec.experts_per_token)
+    return replace(spec, params=params, active_params=params - idle)
+
+
+def _canonical(config: Mapping[str, object], source: str) -> str:
+    """Returns the config as JSON with sorted keys, without what has no part in building the model."""
+    kept = {key: value for key, value in config.items() if key not in NOT_ARCHITECTURE}
+    try:
+        return json.dumps(kept, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise ZplanError(
+            f"{source}: holds a value that JSON cannot express", "use the config.json of a transformers checkpoint"
+        ) from None
+
+
+EXPECTED = "the config.json of a transformers checkpoint, or its folder"
+
+
+def read_config_file(path: str | os.PathLike[str]) -> ModelSpec:
+    """Returns the architecture that a ``config.json``, or a folder with one, describes.
+
+    Raises:
+        ZplanError: There is no such file, it cannot be read, or what it says is not a supported model.
+    """
+    given = Path(path)
+    source = str(given)
+    try:
+        folder = given.is_dir()
+        file = given / "config.json" if folder else given
+        if folder and not file.exists():
+            raise _no_config(given)
+    except (OSError, ValueError) as error:  # a name too long for the file system, or with a NUL in it
+        raise ZplanError(f"{source[:80]!r}: cannot be read ({error})", f"expected {EXPECTED}") from None
+    return read_config(read_json_object(file, source=source, expected=EXPECTED), name=_name(given), source=source)
+
+
+def _no_config(folder: Path) -> ZplanError:
+    """Returns the error for a folder without a ``config.json``, after a look at what it holds instead."""
+    if (folder / "adapter_config.json").exists():
+        return ZplanError(
+            f"{folder}: holds an adapter (adapter_config.json), not a model",
+            "name its base model and the adapter's rank: zplan estimate --model llama-3.1-8b --lora 16",
+        )
+    if (folder / "params.json").exists():
+        return ZplanError(
+            f"{folder}: has no config.json; its params.json is the original format of the model's authors",
+            f"expected {EXPECTED}",
+        )
+    return ZplanError(f"{folder}: is a folder without a config.json", f"expected {EXPECTED}")
+
+
+def _name(given: Path) -> str:
+    """Returns the model's name: the folder's, or the file's where it is not called ``config.json``.
+
+    A snapshot in the hub's cache (``models--org--name/snapshots/<commit>``) goes by its hub id.
+    """
+    resolved = given.absolute()
+    folder = resolved.parent if resolved.name == "config.json" else resolved
+    if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
+        return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return folder.name.removesuffix(".json") or str(given)
