@@ -246,17 +246,20 @@ def parse_tokens(text: str, *, flag: str = "--seq-len", maximum: int = 2**24) ->
 
 
 def format_in(size_bytes: int, unit: Unit) -> str:
-    """A size as a bare number in ``unit``, two decimals, for a column whose head names the unit.
+    """A size as a bare number in ``unit``, for a column whose head names the unit.
 
     Args:
         size_bytes: Bytes, not negative.
         unit: Unit of the column.
 
     Returns:
-        ``"26.25"``; ``"0"`` for nothing and ``"<0.01"`` for what would round to nothing.
+        Two decimals below 1000 (``"26.25"``) and none from there on (``"1,234"``); ``"0"`` for nothing and ``"<0.01"``
+        for what would round to nothing.
     """
     if size_bytes == 0:
         return "0"
+    if size_bytes >= 1000 * unit.factor:
+        return f"{(size_bytes + unit.factor // 2) // unit.factor:,}"
     hundredths = (size_bytes * 100 + unit.factor // 2) // unit.factor
     return f"{hundredths // 100:,}.{hundredths % 100:02d}" if hundredths else "<0.01"
 
@@ -295,7 +298,7 @@ def format_count(count: int) -> str:
     return str(count)
 
 
-def format_factor(numerator: int, denominator: int) -> str:
+def format_share(numerator: int, denominator: int) -> str:
     """A share as a percentage without decimals: ``"45 %"``."""
     return f"{(numerator * 100 + denominator // 2) // denominator} %"
 

@@ -1,0 +1,137 @@
+"""The command line: finds the verb that was asked for, runs it, and turns what went wrong into two lines.
+
+A verb is one module with a ``app`` (a ``typer.Typer``) and one line in ``VERBS``; only the verb that runs is imported.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from zplan.cli.output import closed_pipe, one_line
+from zplan.errors import ExitCode, ZplanError
+
+VERBS = {
+    "estimate": "zplan.cli.estimate",
+    "presets": "zplan.cli.presets",
+}
+"""Verb -> module that has its ``app``, in the order of ``zplan --help``."""
+
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(TyperGroup):
+    """A group that imports a verb when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb as a command, or None."""
+        module = VERBS.get(cmd_name)
+        if module is None:
+            return None
+        command = get_command(import_module(module).app)
+        command.name = cmd_name
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb; an unknown one is answered with the nearest."""
+        if args[0] not in VERBS:
+            from zplan.cli.parse import unknown
+
+            raise unknown(args[0], VERBS, what="command", template="zplan {} --help", otherwise="zplan --help")
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without arguments, show the help."""
+        return super().parse_args(ctx, args or ["--help"])
+
+
+app = typer.Typer(cls=LazyGroup, add_completion=False, context_settings=HELP_FLAGS)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from zplan import __version__
+
+        typer.echo(f"zplan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def zplan(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version.")
+    ] = False,
+) -> None:
+    """Will this training run fit, and how should I run it?
+
+    Memory of DeepSpeed ZeRO, FSDP and DDP training runs, predicted term by term.
+
+    \b
+    zplan estimate --params 7B --gpus 8 --gpu-mem 80
+    zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --stage 3 --explain
+    zplan presets ls gpus
+    """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command line in this process.
+
+    Args:
+        args: What follows ``zplan``.
+
+    Returns:
+        The exit code; anything worth saying has been written to stdout or stderr.
+    """
+    try:
+        code = get_command(app).main(args=list(args), prog_name="zplan", standalone_mode=False)
+    except ZplanError as error:
+        return _fail(error.message, error.hint, error.exit_code)
+    except BrokenPipeError:
+        closed_pipe()
+        return ExitCode.OK
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except Exception as error:
+        # typer moved its exceptions between versions; what they have in common is how they describe themselves.
+        describe = getattr(error, "format_message", None)
+        if describe is not None:
+            return _usage(error, describe())
+        return _internal(error)
+    return code if isinstance(code, int) else ExitCode.OK
+
+
+def _fail(message: str, hint: str, code: int) -> int:
+    lines = f"error: {one_line(message)}\nhint: {one_line(hint)}\n"
+    if sys.stderr is not None:
+        sys.stderr.write(lines)
+    return int(code)
+
+
+def _usage(error: Exception, message: str) -> int:
+    """What typer itself refuses: unknown options, missing values, unexpected arguments."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "zplan"
+    possible = sorted(getattr(error, "possibilities", None) or ())
+    message = getattr(error, "message", "") or message
+    hint = f"see {command} --help"
+    if possible:
+        hint = f"did you mean {possible[0]}? All options: {command} --help"
+    return _fail(message[:1].lower() + message[1:].rstrip("."), hint, ExitCode.USAGE)
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("ZPLAN_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    hint = "this is a bug in zplan: run it again with ZPLAN_DEBUG=1 for the traceback and report both"
+    return _fail(f"internal: {type(error).__name__}: {error}", hint, ExitCode.INTERNAL)

@@ -1,0 +1,98 @@
+"""``zplan estimate``: predicted memory of one plan, or of every stage side by side."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from zplan.cli.command import Command, takes_options
+from zplan.cli.lastplan import save_last_plan
+from zplan.cli.options import OutputOptions, PlanOptions
+from zplan.cli.output import draw, emit
+from zplan.cli.parse import parse_word
+from zplan.cli.plan import PlanSet, build_plans
+from zplan.errors import ExitCode, ZplanError
+from zplan.units import Unit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from zplan.memory.explain import TermExplanation
+    from zplan.memory.moments import Estimate
+    from zplan.spec import Plan
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=Command)
+@takes_options
+def estimate(plan: PlanOptions, output: OutputOptions) -> ExitCode:
+    """Predict the memory of a training run, term by term, before it runs.
+
+    Without --stage, every ZeRO stage and the useful offload variants are shown side by side; with one, the plan is
+    shown in full.
+
+    \b
+    zplan estimate --params 7B --gpus 8 --gpu-mem 80
+    zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --seq-len 8k --checkpointing full
+    zplan estimate --model qwen2.5-7b --gpus 8 --gpu a100-80g --stage 3 --offload optimizer --explain
+    zplan estimate --params 13B --gpus 4 --gpu-mem 24 --lora 16 --quantize nf4 --json
+    """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
+    unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
+    wanted = build_plans(plan)
+    if output.fail_if_oom and wanted.plans[0].cluster.gpu_capacity_bytes is None:
+        raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
+    estimates = [price(one, worst_rank=wanted.worst_rank) for one in wanted.plans]
+    if output.json:
+        _print_json(estimates, wanted)
+    else:
+        draw(lambda console: _draw(console, estimates, wanted, output.explain, unit))
+    save_last_plan(plan)
+    return verdict_code(estimates) if output.fail_if_oom else ExitCode.OK
+
+
+def price(plan: "Plan", *, worst_rank: bool = False) -> "Estimate":
+    """Estimate a plan, for the rank that it names or for the one that holds most."""
+    from zplan.memory.estimate import estimate as estimate_plan
+
+    result = estimate_plan(plan)
+    if worst_rank and result.worst_rank != plan.job.rank:
+        result = estimate_plan(replace(plan, job=replace(plan.job, rank=result.worst_rank)))
+    return result
+
+
+def explain_peak(result: "Estimate") -> list["TermExplanation"]:
+    """One explanation per term of the peak moment, largest first."""
+    from zplan.memory.explain import explain_term
+
+    moment = result.peak_moment
+    keys = sorted(moment.terms, key=lambda key: -moment.terms[key])
+    return [explain_term(result, moment, key) for key in keys]
+
+
+def verdict_code(estimates: list["Estimate"]) -> ExitCode:
+    """3 when none of the plans fits, tightly or otherwise."""
+    from zplan.memory.summary import overall_verdict
+
+    nothing_fits = all(overall_verdict(result) == "oom" for result in estimates)
+    return ExitCode.DOES_NOT_FIT if nothing_fits else ExitCode.OK
+
+
+def _print_json(estimates: list["Estimate"], wanted: PlanSet) -> None:
+    from zplan.render.jsonout import dumps, estimate_object
+
+    emit(dumps(estimate_object(estimates, [explain_peak(result) for result in estimates], wanted.assumptions)))
+
+
+def _draw(console: "Console", estimates: list["Estimate"], wanted: PlanSet, explain: bool, unit: Unit) -> None:
+    from zplan.render.breakdown import render_plan
+    from zplan.render.explanation import render_explanations
+    from zplan.render.text import render_comparison
+
+    if len(estimates) == 1:
+        render_plan(console, estimates[0], wanted.assumptions, unit=unit)
+    else:
+        render_comparison(console, estimates, wanted.assumptions, unit=unit)
+    if explain:
+        for result in estimates:
+            render_explanations(console, result, explain_peak(result), unit=unit)

@@ -1,0 +1,90 @@
+"""Where answers go: whole, to stdout, whatever is at the other end of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from zplan.errors import ZplanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+_LONGEST_LINE = 400
+_NARROWEST = 60
+
+
+def one_line(text: str) -> str:
+    """Any text as one printable line of bounded length."""
+    line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in line)
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def closed_pipe() -> None:
+    """The reader has gone (``zplan ... | head -1``): let the interpreter's last flush go nowhere."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
+
+
+def emit(text: str) -> None:
+    """Write an answer to stdout; a reader that has gone is no error.
+
+    Args:
+        text: The whole answer.
+
+    Raises:
+        ZplanError: stdout cannot be written to, say because the disk is full.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            encoding = sys.stdout.encoding or "ascii"
+            sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        closed_pipe()
+    except OSError as error:
+        closed_pipe()
+        reason = error.strerror or str(error)
+        raise ZplanError(
+            f"cannot write to standard output: {reason}", "send it somewhere that can be written to"
+        ) from None
+
+
+def draw(paint: Callable[[Console], None]) -> None:
+    """Run a renderer against a console that looks like stdout, then write what it drew in one go.
+
+    Args:
+        paint: Draws on the console it is given.
+    """
+    from io import StringIO
+
+    from rich.console import Console
+
+    stdout = sys.stdout
+    # The real console knows the terminal (width, colours, NO_COLOR, FORCE_COLOR); the drawing goes to memory, so that
+    # an answer is written whole or not at all.
+    terminal = Console(file=stdout, highlight=False)
+    console = Console(
+        file=StringIO(),
+        width=max(terminal.width, _NARROWEST),
+        force_terminal=terminal.is_terminal,
+        color_system=terminal.color_system,  # type: ignore[arg-type]
+        no_color=terminal.no_color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+    with console.capture() as capture:
+        paint(console)
+    emit(capture.get())

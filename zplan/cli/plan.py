@@ -1,0 +1,236 @@
+"""From options to plans: what was said, then what a config file says, then the default, each default told.
+
+Every verb that needs a plan calls :func:`build_plans`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from zplan.cli.options import PlanOptions
+from zplan.cli.parse import (
+    JobWords,
+    parse_gpu_memory,
+    parse_gpus,
+    parse_host_memory,
+    parse_job,
+    parse_nodes,
+    parse_nvme,
+)
+from zplan.cli.rules import SHARDING, check
+from zplan.errors import ZplanError
+from zplan.spec import (
+    Attention,
+    Checkpointing,
+    ClusterSpec,
+    DeepSpeedOptions,
+    Engine,
+    Job,
+    Lora,
+    Loss,
+    ModelSpec,
+    Offload,
+    OffloadTo,
+    Plan,
+    Precision,
+)
+
+DEFAULT_SEQ_LEN = 2048
+ENGINE_TITLES = {
+    Engine.DEEPSPEED: "DeepSpeed",
+    Engine.FSDP2: "FSDP2",
+    Engine.FSDP1: "FSDP1",
+    Engine.DDP: "DDP",
+    Engine.SINGLE: "one GPU",
+}
+_OPTIMIZER_ASSUMED = {
+    Engine.DEEPSPEED: "AdamW with fp32 moments, as DeepSpeed builds it",
+    Engine.FSDP2: "fused AdamW with fp32 moments",
+}
+
+Variant = tuple[int, Offload, OffloadTo]
+"""A stage, what is offloaded, and where to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    """What an existing config file says, in the words of the options."""
+
+    source: str
+    """The file, as the user named it."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Field name of ``PlanOptions`` -> the word that its flag would take."""
+    deepspeed: DeepSpeedOptions = field(default_factory=DeepSpeedOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSet:
+    """The plans that were asked for, side by side."""
+
+    plans: tuple[Plan, ...]
+    assumptions: tuple[str, ...]
+    """What was assumed for the user, each with the flag that changes it."""
+    worst_rank: bool = False
+    """Each plan is wanted for the rank that holds most, which only its estimate knows."""
+
+
+def build_plans(options: PlanOptions, settings: FileSettings | None = None) -> PlanSet:
+    """Turn options into plans.
+
+    Args:
+        options: The words of the command line.
+        settings: The words of a config file, used where the command line says nothing.
+
+    Returns:
+        One plan, or one per stage and useful offload variant, and what was assumed.
+
+    Raises:
+        ZplanError: a word that an option does not take, or options that contradict each other.
+    """
+    settings = settings or FileSettings(source="")
+    said = {f.name: getattr(options, f.name) for f in fields(options)}
+    notes = [
+        f"--{name.replace('_', '-')} {said[name]} from the command line overrides {word} in {settings.source}"
+        for name, word in settings.words.items()
+        if said.get(name) and said[name] != word
+    ]
+    words = parse_job({name: value or settings.words.get(name) for name, value in said.items()})
+    cluster, cluster_notes = _cluster(options)
+    model = _model(options)
+    engine = words.engine or Engine.DEEPSPEED
+    check(words, engine, model, cluster)
+    job, job_notes = _job(words, engine, model, cluster, settings.deepspeed)
+    variants = _variants(words, engine)
+    plans = tuple(Plan(model=model, cluster=cluster, job=_at(job, words, variant)) for variant in variants)
+    assumptions = (*notes, *model.notes, *cluster_notes, *job_notes)
+    return PlanSet(plans=plans, assumptions=assumptions, worst_rank=words.worst_rank)
+
+
+def _model(options: PlanOptions) -> ModelSpec:
+    if options.params is None and options.model is None:
+        raise ZplanError("no model was named", "try zplan estimate --params 7B --gpus 8 --gpu-mem 80")
+    if options.params is not None and options.model is not None:
+        raise ZplanError(
+            "--params and --model both name the model", "keep one of them: --model knows its own parameters"
+        )
+    from zplan.inputs.model import resolve_model
+
+    return resolve_model(params=options.params, model=options.model)
+
+
+def _cluster(options: PlanOptions) -> tuple[ClusterSpec, tuple[str, ...]]:
+    from zplan.inputs.cluster import build_cluster
+
+    gpus, nodes = parse_gpus(options.gpus), parse_nodes(options.nodes)
+    notes = []
+    if gpus is None and options.node is None:
+        gpus = nodes or 1
+        notes.append(f"{gpus} GPU{'s, one per node' if gpus > 1 else ''} (--gpus)")
+    cluster, more = build_cluster(
+        gpus=gpus,
+        nodes=nodes,
+        gpu=options.gpu,
+        gpu_mem_bytes=parse_gpu_memory(options.gpu_mem),
+        host_mem_bytes=parse_host_memory(options.host_mem),
+        nvme_bytes=parse_nvme(options.nvme),
+        node=options.node,
+    )
+    return cluster, (*notes, *more)
+
+
+def _job(
+    words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec, deepspeed: DeepSpeedOptions
+) -> tuple[Job, list[str]]:
+    """The job without its stage, and what was assumed."""
+    notes: list[str] = []
+    if words.engine is None:
+        notes.append("DeepSpeed (--engine)")
+    precision = words.precision or _default_precision(cluster, notes)
+    if words.optimizer is None:
+        notes.append(f"{_OPTIMIZER_ASSUMED.get(engine, 'AdamW with fp32 moments')} (--optimizer)")
+    if words.micro_batch is None:
+        notes.append("micro-batch 1 (--micro-batch)")
+    seq_len = words.seq_len or _default_seq_len(model, notes)
+    if seq_len > model.max_seq_len:
+        notes.append(f"{seq_len} tokens is beyond the {model.max_seq_len} that {model.name} was made for")
+    if words.grad_accum is None:
+        notes.append("no gradient accumulation (--grad-accum)")
+    if words.checkpointing is None:
+        notes.append("activation checkpointing off (--checkpointing)")
+    if words.attention is None:
+        notes.append("flash attention (--attention)")
+    if words.loss is None:
+        notes.append("standard loss, whole logits (--loss)")
+    if words.zero_init is None and engine is Engine.DEEPSPEED and words.stage in (None, 3):
+        notes.append("zero.Init for stage 3 (--zero-init)")
+    job = Job(
+        engine=engine,
+        precision=precision,
+        optimizer=words.optimizer or "adamw",
+        micro_batch=words.micro_batch or 1,
+        seq_len=seq_len,
+        grad_accum=words.grad_accum or 1,
+        checkpointing=words.checkpointing or Checkpointing(),
+        attention=words.attention or Attention.FLASH,
+        loss=words.loss or Loss.STANDARD,
+        compile=words.compile,
+        lora=None if words.lora is None else Lora(rank=words.lora),
+        quantize=words.quantize,
+        rank=words.rank or 0,
+        deepspeed=deepspeed,
+    )
+    return job, notes
+
+
+def _default_precision(cluster: ClusterSpec, notes: list[str]) -> Precision:
+    card = cluster.gpu
+    if card is not None and "bf16" in card.lacks:
+        precision = Precision.FP32 if "fp16" in card.lacks else Precision.FP16
+        notes.append(f"{precision.value}, since {card.title} has no bf16 (--precision)")
+        return precision
+    notes.append("bf16 mixed precision (--precision)")
+    return Precision.BF16
+
+
+def _default_seq_len(model: ModelSpec, notes: list[str]) -> int:
+    if model.max_seq_len < DEFAULT_SEQ_LEN:
+        notes.append(f"{model.max_seq_len} tokens per sequence, the model's maximum (--seq-len)")
+        return model.max_seq_len
+    notes.append(f"{DEFAULT_SEQ_LEN} tokens per sequence (--seq-len)")
+    return DEFAULT_SEQ_LEN
+
+
+def _variants(words: JobWords, engine: Engine) -> list[Variant]:
+    """The stages and offload variants to price, mildest first."""
+    if engine not in SHARDING:
+        return [(0, Offload.NONE, OffloadTo.CPU)]
+    to = words.offload_to or OffloadTo.CPU
+    if words.stage is not None:
+        return [(words.stage, words.offload or Offload.NONE, to)]
+    if engine is not Engine.DEEPSPEED:
+        return [(stage, words.offload or Offload.NONE, to) for stage in (2, 3)]
+    everything = [(stage, Offload.NONE, OffloadTo.CPU) for stage in range(4)]
+    # Stage 1 can offload too, but stage 2 then keeps less on the GPU for the same traffic: shown only when asked for.
+    from_stage = 1 if words.offload is Offload.OPTIMIZER else 2
+    everything += [(stage, Offload.OPTIMIZER, to) for stage in range(from_stage, 4)]
+    everything += [(3, Offload.ALL, to)]
+    if to is OffloadTo.NVME:
+        everything = [(stage, what, where) for stage, what, where in everything if what is Offload.NONE or stage == 3]
+    if words.offload is not None:
+        everything = [variant for variant in everything if variant[1] is words.offload]
+    return sorted(everything, key=lambda variant: (variant[0], list(Offload).index(variant[1])))
+
+
+def _at(job: Job, words: JobWords, variant: Variant) -> Job:
+    """The job at one stage; what only stage 3 has is set there alone."""
+    stage, offload, to = variant
+    third = stage == 3 and job.engine is Engine.DEEPSPEED
+    return replace(
+        job,
+        stage=stage,
+        offload=offload,
+        offload_to=to,
+        hpz=(words.hpz or 1) if third else 1,
+        zero_init=words.zero_init if third else None,
+    )

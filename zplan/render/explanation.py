@@ -1,0 +1,51 @@
+"""Why a number is what it is: each term's formula, the formula with this plan's numbers, and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from zplan.memory.summary import plan_label, term_title
+from zplan.units import Unit, format_bytes
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from zplan.memory.explain import TermExplanation
+    from zplan.memory.moments import Estimate
+
+_HANG = 12
+
+
+def render_explanations(
+    console: Console, estimate: Estimate, terms: Sequence[TermExplanation], *, unit: Unit = Unit.GIB
+) -> None:
+    """Draw the terms of a plan's peak, one paragraph each.
+
+    Args:
+        console: Where to draw.
+        estimate: The prediction.
+        terms: Explanations, in the order to show them.
+        unit: Unit of all sizes.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    moment = estimate.peak_moment
+    at = f"{moment.phase}: {moment.name}" if moment.name else moment.phase
+    console.print()
+    console.print(Text(f"{plan_label(estimate.plan.job)}, at its peak ({at})", style="bold"))
+    for term in terms:
+        console.print()
+        title = f"{term_title(term.key)} ({term.key})"
+        console.print(Text.assemble((title, "bold"), f"  {format_bytes(term.bytes, unit)}"))
+        lines = (
+            ("formula", term.formula),
+            ("here", term.with_numbers),
+            ("source", term.source),
+            ("to shrink it", term.how_to_shrink),
+        )
+        for label, words in lines:
+            if words:
+                paragraph = Text.assemble((f"{label:<{_HANG}} ", "dim"), words)
+                console.print(Padding(paragraph, (0, 0, 0, 2)))

@@ -1,0 +1,96 @@
+"""What all text views share: glyphs beside colours, number columns that never shrink, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+VERDICT_STYLES = {"fits": "green", "tight": "yellow", "oom": "red", None: "dim"}
+_UNICODE = {
+    "fits": "✓",
+    "tight": "!",
+    "oom": "✗",
+    None: "?",
+    "full": "█",
+    "empty": "░",
+    "over": "▶",
+    "rule": "─",
+    "dot": "·",
+}
+_ASCII = {
+    "fits": "+",
+    "tight": "!",
+    "oom": "x",
+    None: "?",
+    "full": "#",
+    "empty": ".",
+    "over": ">",
+    "rule": "-",
+    "dot": "|",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What this console can show."""
+
+    ascii_only: bool
+    width: int
+
+    @classmethod
+    def of(cls, console: Console) -> Style:
+        """Ask a console."""
+        return cls(not console.encoding.lower().startswith("utf"), console.width)
+
+    def glyph(self, name: str | None) -> str:
+        """A sign that reads without colour."""
+        return (_ASCII if self.ascii_only else _UNICODE)[name]
+
+    def dotted(self, parts: Sequence[str]) -> str:
+        """Parts of a line with a dot between them."""
+        return f" {self.glyph('dot')} ".join(part for part in parts if part)
+
+    def verdict(self, verdict: str | None) -> Text:
+        """A verdict as glyph, word and colour."""
+        from rich.text import Text
+
+        return Text(f"{self.glyph(verdict)} {verdict or 'unknown'}", style=VERDICT_STYLES[verdict])
+
+    def bar(self, size: int, limit: int, cells: int) -> str:
+        """A bar of ``size`` against ``limit``: anything above zero shows, anything over the limit ends in an arrow."""
+        if size > limit:
+            return self.glyph("full") * (cells - 1) + self.glyph("over")
+        full = min(cells, max((size * cells + limit // 2) // limit, 1 if size else 0))
+        return self.glyph("full") * full + self.glyph("empty") * (cells - full)
+
+
+def plain_table(*, header: bool = True) -> Table:
+    """A table without borders: a rule below the head, and columns that keep their width."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        box=box.SIMPLE_HEAD if header else None,
+        show_header=header,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+        expand=False,
+    )
+
+
+def number_column(table: Table, head: str, *, width: int) -> None:
+    """Add a right-aligned column that never wraps, shrinks or truncates."""
+    table.add_column(head, justify="right", no_wrap=True, width=width)
+
+
+def number_width(cells: Sequence[str]) -> int:
+    """Width that shows all of a column's numbers whole."""
+    return max((len(cell) for cell in cells), default=0)
