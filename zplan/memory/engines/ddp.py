@@ -1,0 +1,60 @@
+"""One GPU without an engine, and DistributedDataParallel: everything on every rank.
+
+Source: torch ``nn/parallel/distributed.py`` and ``csrc/distributed/c10d/reducer.cpp``.
+"""
+
+from __future__ import annotations
+
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.engines.base import EngineMemory, HostTerms, torch_bytes
+from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.params import Layout
+from zplan.memory.timeline import Level, Pass, level
+from zplan.spec import Engine, Job
+
+
+def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec) -> EngineMemory:
+    """DDP or a single process.
+
+    Formula: fp32 parameters 4 P, Adam 8 P, gradients 4 P from backward to step; DDP's buckets hold the gradients a second
+    time (4 P, permanent) because ``gradient_as_bucket_view`` is off by default.
+    """
+    states = torch_bytes(job.precision, ComputeMode.AUTOCAST)
+    numel = groups.trainable
+    frozen = states.param * (groups.total + groups.adapters - numel)
+    grads = states.grad * numel
+    steady = {
+        TermKey.PARAMS: states.param * numel + frozen,
+        TermKey.OPTIMIZER: state_bytes(optimizer, numel, states.optimized),
+        TermKey.REDUCE_BUCKET: grads if job.engine is Engine.DDP else 0,
+    }
+    steady = {key: size for key, size in steady.items() if size}
+    total = 0
+    accumulating = job.grad_accum > 1
+
+    def ready(event: GradEvent) -> Level:
+        nonlocal total
+        total += states.grad * event.tensor.numel
+        return level(**{TermKey.GRADS: 0 if accumulating else total})
+
+    base = dict(steady)
+    if accumulating:
+        base[TermKey.GRADS] = grads
+    forward = constant_track(groups, orders, level())
+    backward, _ = backward_track(groups, orders, level(), ready)
+    stepping = dict(steady) | {
+        TermKey.GRADS: grads,
+        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
+    }
+    made = {key: size for key, size in steady.items() if key != TermKey.OPTIMIZER}
+    return EngineMemory(
+        steady=steady,
+        passes=(Pass(base, forward, backward),),
+        step=(Moment("step", "optimizer step", {key: size for key, size in stepping.items() if size}),),
+        init=(Moment("init", "model on the GPU", made),),
+        host=HostTerms(),
+        states=states,
+        grad_bytes=states.grad,
+    )

@@ -1,0 +1,302 @@
+"""DeepSpeed ZeRO stages 1 and 2: flat buffers, the reduce bucket, and gradients on their way into partitions.
+
+Source throughout: DeepSpeed 0.19 ``runtime/zero/stage_1_and_2.py``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
+from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.params import Layout
+from zplan.memory.sharding import zero12_flat_numel, zero12_partition_numel
+from zplan.memory.timeline import Level, Pass, level
+from zplan.spec import Job, Offload
+
+
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    """Which tensors a rank's partition touches."""
+
+    numel: int
+    owned: frozenset[int]
+    """Indices of trainable tensors that lie in the partition, wholly or in part."""
+    owned_numel: int
+    """Their elements, whole: a gradient that straddles the edge is kept whole."""
+    first_slice: tuple[int, ...]
+    """Elements of each owned tensor that lie inside the partition."""
+
+
+@lru_cache(maxsize=512)
+def _edges(groups: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Indices of trainable tensors, and where each starts in the flat buffer (with the end of the last)."""
+    indices, starts, offset = [], [0], 0
+    for index, tensor in enumerate(groups.tensors()):
+        if tensor.trainable:
+            indices.append(index)
+            offset += tensor.numel
+            starts.append(offset)
+    return tuple(indices), tuple(starts)
+
+
+def _touched(starts: tuple[int, ...], size: int, rank: int) -> tuple[int, int]:
+    """First and one past the last trainable tensor that lie in a rank's partition."""
+    first = max(0, bisect_right(starts, rank * size) - 1)
+    last = bisect_left(starts, (rank + 1) * size)
+    return min(first, len(starts) - 1), min(last, len(starts) - 1)
+
+
+def partition(groups: Layout, ranks: int, rank: int) -> _Partition:
+    """The tensors of one rank's partition (``get_partition_info``)."""
+    size = zero12_partition_numel(groups.trainable, ranks)
+    indices, starts = _edges(groups)
+    first, last = _touched(starts, size, rank)
+    start, end = rank * size, (rank + 1) * size
+    inside = tuple(min(end, starts[i + 1]) - max(start, starts[i]) for i in range(first, last))
+    return _Partition(size, frozenset(indices[first:last]), starts[last] - starts[first] if last > first else 0, inside)
+
+
+class _Reducer:
+    """Replays ``reduce_independent_p_g_buckets_and_remove_grads``: what gradients hold while they are bucketed and reduced."""
+
+    def __init__(self, groups: Layout, job: Job, states: StateBytes, part: _Partition, ranks: int) -> None:
+        self.part, self.ranks, self.stage = part, ranks, job.stage
+        self.grad, self.bucket_size = states.grad, job.deepspeed.reduce_bucket_size
+        self.offload = job.offload is not Offload.NONE
+        self.buffers = (2 if job.deepspeed.overlap_comm else 1) * self.bucket_size * states.grad
+        self.starts: dict[int, int] = {}
+        offset = 0
+        for index, tensor in enumerate(groups.tensors()):
+            if tensor.trainable:
+                self.starts[index] = offset
+                offset += tensor.numel
+        self.held = 0
+        """Bytes of gradients outside of the bucket that wait for their reduction or for the step."""
+        self.bucket: list[tuple[int, int]] = []
+        self.elements = 0
+        self.own_buffer = 0
+
+    def level(self, transient: int = 0) -> Level:
+        """The current level, with a temporary on top."""
+        return level(
+            **{
+                TermKey.REDUCE_BUCKET: self.buffers,
+                TermKey.GRADS: self.own_buffer,
+                TermKey.UNSHARDED_GRADS: self.held + transient,
+            }
+        )
+
+    def _spans_ranks(self) -> bool:
+        """Whether the slices to reduce belong to more than one rank, so that they are flattened into a copy."""
+        slices = 0
+        previous = -1
+        for index, numel in self.bucket:
+            first = self.starts[index] // self.part.numel
+            last = (self.starts[index] + numel - 1) // self.part.numel
+            slices += last - first + (1 if first != previous else 0)
+            previous = last
+        return slices > 1
+
+    def reduce(self) -> int:
+        """Reduces what is in the bucket; returns the temporary bytes on top of the level that was reached."""
+        if not self.bucket:
+            return 0
+        flatten = self.grad * sum(numel for _, numel in self.bucket) if self._spans_ranks() else 0
+        extra_large = self.elements > self.bucket_size
+        copied = 0
+        for index, numel in self.bucket:
+            if index not in self.part.owned:
+                continue
+            if self.offload:
+                copied = max(copied, 4 * min(numel, self.part.numel))
+            else:
+                self.own_buffer = self.grad * self.part.owned_numel
+                copied = self.grad * numel if extra_large else 0
+        waiting = self.grad * self.elements if extra_large else 0
+        self.held -= waiting
+        self.bucket, self.elements = [], 0
+        return max(flatten + waiting, waiting + copied if self.offload else max(waiting, copied))
+
+    def add(self, index: int, numel: int) -> int:
+        """A gradient arrives; returns the temporary bytes of the reduction that it may trigger."""
+        transient = self.reduce() if self.elements + numel > self.bucket_size else 0
+        if numel > self.bucket_size:
+            self.held += self.grad * numel
+        self.bucket.append((index, numel))
+        self.elements += numel
+        return transient
+
+
+def _host(part: _Partition, groups: Layout, job: Job, states: StateBytes, optimizer: OptimizerSpec) -> HostTerms:
+    """Host tensors of optimizer offload: 18 bytes per element of the partition, and a scratch of the largest gradient."""
+    if job.offload is Offload.NONE:
+        return HostTerms()
+    numel, scratch = part.numel, states.param * groups.largest_trainable
+    moments = state_bytes(optimizer, numel, states.optimized)
+    steady = {
+        TermKey.HOST_MASTER: states.optimized * numel,
+        TermKey.HOST_GRADS: states.optimized * numel,
+        TermKey.HOST_OPTIMIZER: moments,
+        TermKey.HOST_STAGING: states.param * numel + scratch,
+    }
+    pinned = (
+        (states.optimized * numel, states.optimized * numel, states.param * numel, scratch)
+        if job.deepspeed.pin_memory
+        else ()
+    )
+    return HostTerms(steady, sum(steady.values()), pinned)
+
+
+def _step_moments(
+    steady: dict[str, int], part: _Partition, states: StateBytes, job: Job, optimizer: OptimizerSpec, kept_grads: int
+) -> tuple[Moment, ...]:
+    """The step: gradients are flattened (a copy), cast to fp32 (another), then the optimizer runs on the fp32 copy."""
+    if job.offload is not Offload.NONE:
+        return (Moment("step", "optimizer step on the host", dict(steady)),)
+    flatten = states.grad * part.numel if len(part.owned) != 1 or part.first_slice != (part.numel,) else 0
+    cast = states.optimized * part.numel if states.optimized != states.grad else 0
+    flattening = dict(steady) | {TermKey.GRADS: kept_grads, TermKey.FLAT_BUFFER: flatten, TermKey.GRADS_FP32: cast}
+    running = dict(steady) | {
+        TermKey.GRADS_FP32: cast or flatten,
+        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * part.numel,
+    }
+    return (Moment("step", "gradients flattened and cast", flattening), Moment("step", "optimizer step", running))
+
+
+def _init_moments(
+    steady: dict[str, int], groups: Layout, part: _Partition, states: StateBytes, flat: int, optimizer: OptimizerSpec
+) -> tuple[Moment, ...]:
+    """Init: the flat buffer is built beside the model; then the fp32 partition; its gradient exists for a moment."""
+    frozen = steady.get(TermKey.QUANTIZED_PARAMS, 0) + states.param * (
+        groups.total + groups.adapters - groups.trainable
+    )
+    flattening = {TermKey.PARAMS: states.param * groups.trainable + frozen, TermKey.FLAT_BUFFER: flat}
+    states_made = {key: size for key, size in steady.items() if key != TermKey.OPTIMIZER}
+    if TermKey.MASTER in states_made:
+        states_made[TermKey.GRADS_FP32] = states.optimized * part.numel
+    return (
+        Moment("init", "flat buffer beside the model", flattening),
+        Moment("init", "optimizer states made", states_made),
+    )
+
+
+def zero12_memory(
+    groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int, rank: int
+) -> EngineMemory:
+    """DeepSpeed stage 1 or 2 on one rank.
+
+    Formula: steady 2P + 12 P/N for bf16 Adam; backward adds the bucket, gradients that wait, and the partition's own;
+    the step adds 2 P/N kept + 2 P/N flattened + 4 P/N cast gradients.
+    """
+    states = deepspeed_bytes(job.precision)
+    part = partition(groups, ranks, rank)
+    flat = states.param * zero12_flat_numel(groups.trainable, ranks)
+    frozen = states.param * (groups.total + groups.adapters - groups.trainable)
+    steady = {TermKey.PARAMS: flat + frozen}
+    if job.offload is Offload.NONE:
+        steady[TermKey.MASTER] = states.master * part.numel
+        steady[TermKey.OPTIMIZER] = state_bytes(optimizer, part.numel, states.optimized)
+    else:
+        steady[TermKey.FLAT_BUFFER] = states.param * groups.largest_trainable
+    passes, kept = _passes(groups, orders, job, states, part, ranks, steady)
+    return EngineMemory(
+        steady=steady,
+        passes=passes,
+        step=_step_moments(steady, part, states, job, optimizer, kept),
+        init=_init_moments(steady, groups, part, states, flat, optimizer),
+        host=_host(part, groups, job, states, optimizer),
+        states=states,
+        grad_bytes=states.grad,
+    )
+
+
+def _passes(
+    groups: Layout,
+    orders: GradOrders,
+    job: Job,
+    states: StateBytes,
+    part: _Partition,
+    ranks: int,
+    steady: dict[str, int],
+) -> tuple[tuple[Pass, ...], int]:
+    """The micro-step that decides, and the bytes of kept gradients that go into the step."""
+    reducer = _Reducer(groups, job, states, part, ranks)
+    base = dict(steady)
+    if job.grad_accum > 1 and job.stage == 2 and job.offload is Offload.NONE:
+        # Earlier micro-steps left the partition's gradients (all_grad_tensors); the last adds a second copy to them.
+        base[TermKey.GRADS] = states.grad * part.owned_numel
+    if job.stage == 1 and not job.deepspeed.overlap_comm:
+        return _late_reduction(groups, orders, job, states, reducer, base)
+
+    def ready(event: GradEvent) -> Level:
+        return reducer.level(reducer.add(event.index, event.tensor.numel))
+
+    forward = constant_track(groups, orders, level())
+    backward, _ = backward_track(groups, orders, level(), ready)
+    after = reducer.reduce()
+    last = Moment("backward", "last reduction", _merged(base, reducer.level(after)))
+    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer
+
+
+def _late_reduction(
+    groups: Layout, orders: GradOrders, job: Job, states: StateBytes, reducer: _Reducer, base: dict[str, int]
+) -> tuple[tuple[Pass, ...], int]:
+    """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
+    total = 0
+
+    def ready(event: GradEvent) -> Level:
+        nonlocal total
+        total += 0 if job.grad_accum > 1 else states.grad * event.tensor.numel
+        return level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.UNSHARDED_GRADS: total})
+
+    base = dict(base)
+    all_grads = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
+    if job.grad_accum > 1:
+        base[TermKey.UNSHARDED_GRADS] = all_grads
+    backward, _ = backward_track(groups, orders, level(), ready)
+    moments, waiting = [], all_grads
+    for index, tensor in enumerate(groups.tensors()):
+        if tensor.trainable:
+            transient = reducer.add(index, tensor.numel)
+            moments.append((waiting + transient, reducer.own_buffer))
+            waiting -= 0 if tensor.numel > reducer.bucket_size else states.grad * tensor.numel
+            if tensor.numel > reducer.bucket_size:
+                reducer.held -= states.grad * tensor.numel
+    waiting_bytes, own = max(moments, key=lambda pair: pair[0] + pair[1], default=(0, 0))
+    reducer.reduce()
+    held = level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.GRADS: own, TermKey.UNSHARDED_GRADS: waiting_bytes})
+    clean = {key: size for key, size in base.items() if key != TermKey.UNSHARDED_GRADS}
+    last = Moment("backward", "reduction after the last gradient", _merged(clean, held))
+    forward = constant_track(groups, orders, level())
+    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer
+
+
+def _merged(base: dict[str, int], extra: Level) -> dict[str, int]:
+    terms = dict(base)
+    for key, size in extra.terms:
+        terms[key] = terms.get(key, 0) + size
+    return {key: size for key, size in terms.items() if size}
+
+
+@lru_cache(maxsize=4096)
+def worst_rank(groups: Layout, ranks: int) -> int:
+    """The rank whose partition touches the most gradient elements: straddling tensors are kept whole.
+
+    Ranks are alike except for what lies in their partition, so only the edges of large tensors matter.
+    """
+    size = zero12_partition_numel(groups.trainable, ranks)
+    _, starts = _edges(groups)
+    candidates = {0, ranks - 1}
+    for edge in starts[:-1]:
+        candidates.update((min(edge // size, ranks - 1), min(max(0, edge - 1) // size, ranks - 1)))
+
+    def owned(rank: int) -> int:
+        first, last = _touched(starts, size, rank)
+        return starts[last] - starts[first] if last > first else 0
+
+    return min(candidates, key=lambda rank: (-owned(rank), rank))

@@ -1,0 +1,174 @@
+"""DeepSpeed ZeRO stage 3: partitions, gathered and prefetched parameters, sub-groups at the step.
+
+Source throughout: DeepSpeed 0.19 ``runtime/zero/stage3.py`` and ``partitioned_param_coordinator.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
+from zplan.memory.engines.walk import GradOrders, constant_track
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.params import Layout
+from zplan.memory.sharding import share, zero3_partition_numel
+from zplan.memory.timeline import Pass, level
+from zplan.spec import DeepSpeedOptions, Job, Offload
+
+PERSISTENCE_MODEL_LIMIT = 2**63 - 1
+"""``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shards:
+    """What one rank holds of each tensor, in elements."""
+
+    trainable: int
+    """Sum over trainable tensors of ceil(numel / N)."""
+    frozen: int
+    persistent: int
+    """Whole elements of tensors below the persistence threshold: they are kept gathered."""
+    gatherable: int
+    """Whole elements of all other tensors."""
+    largest: int
+    sub_groups: tuple[int, ...]
+    """Partitioned elements of each sub-group of trainable tensors."""
+
+
+def _sub_groups(sizes: list[int], limit: int) -> tuple[int, ...]:
+    """Consecutive tensors until a sub-group reaches the limit (``_create_fp16_sub_groups``)."""
+    if sum(sizes) <= limit:
+        return (sum(sizes),)
+    groups, current = [], 0
+    for size in sizes:
+        current += size
+        if current >= limit:
+            groups.append(current)
+            current = 0
+    return (*groups, current) if current else tuple(groups)
+
+
+def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
+    """Partitions every tensor on its own, as stage 3 does."""
+    trainable: list[int] = []
+    frozen = persistent = gatherable = 0
+    for tensor in groups.tensors():
+        part = zero3_partition_numel(tensor.numel, ranks)
+        if tensor.trainable:
+            trainable.append(part)
+        else:
+            frozen += part
+        if tensor.numel <= options.param_persistence_threshold:
+            persistent += tensor.numel
+        else:
+            gatherable += tensor.numel
+    # --params 7B states another P than the shape's: the difference is spread evenly over the ranks.
+    extra = groups.total - groups.shape_total
+    if groups.adapters:
+        frozen += share(extra, ranks)
+    elif trainable:
+        trainable[-1] += share(extra, ranks)
+    return _Shards(
+        sum(trainable), frozen, persistent, gatherable, groups.largest, _sub_groups(trainable, options.sub_group_size)
+    )
+
+
+def _on_gpu_sub_groups(parts: _Shards, job: Job) -> tuple[int, ...]:
+    """Sub-groups whose optimizer states stay on the GPU: all, none, or the first (1 - ratio) of them."""
+    if job.offload is Offload.NONE:
+        return parts.sub_groups
+    count = int((1 - job.deepspeed.offload_ratio) * len(parts.sub_groups))
+    return parts.sub_groups[:count]
+
+
+def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec, ranks: int) -> dict[str, int]:
+    on_gpu = sum(_on_gpu_sub_groups(parts, job))
+    terms = {
+        TermKey.PARAMS: 0 if job.offload is Offload.ALL else states.param * (parts.trainable + parts.frozen),
+        TermKey.GRADS: states.grad * parts.trainable if job.offload is Offload.NONE else 0,
+        TermKey.MASTER: states.master * on_gpu if states.param != states.optimized else 0,
+        TermKey.OPTIMIZER: state_bytes(optimizer, on_gpu, states.optimized),
+        TermKey.REDUCE_BUCKET: states.grad * job.deepspeed.reduce_bucket_size,
+        TermKey.PERSISTENT_PARAMS: states.param * parts.persistent if ranks > 1 or job.offload is Offload.ALL else 0,
+    }
+    return {key: size for key, size in terms.items() if size}
+
+
+def _gathered_numel(parts: _Shards, options: DeepSpeedOptions, ranks: int, job: Job) -> int:
+    """Elements gathered while blocks run: prefetching goes on at every module until ``max_live_parameters`` are live."""
+    if ranks == 1 and job.offload is not Offload.ALL:
+        return 0
+    return min(parts.gatherable, max(options.max_live_parameters, parts.largest))
+
+
+def _step_moments(
+    steady: dict[str, int], parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec
+) -> tuple[Moment, ...]:
+    """One sub-group after the other: its gradients are flattened, cast to fp32, and stepped."""
+    on_gpu = _on_gpu_sub_groups(parts, job)
+    if not on_gpu or job.offload is not Offload.NONE:
+        return (Moment("step", "optimizer step on the host", dict(steady)),)
+    numel = max(on_gpu)
+    cast = states.optimized * numel if states.optimized != states.grad else 0
+    flattening = dict(steady) | {TermKey.FLAT_BUFFER: states.grad * numel, TermKey.GRADS_FP32: cast}
+    running = dict(steady) | {
+        TermKey.GRADS_FP32: cast or states.grad * numel,
+        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
+    }
+    return (
+        Moment("step", "sub-group gradients flattened and cast", flattening),
+        Moment("step", "optimizer step", running),
+    )
+
+
+def _host(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec) -> HostTerms:
+    """Host tensors: 18 bytes per offloaded element with the optimizer, 20 with parameters as well."""
+    if job.offload is Offload.NONE:
+        return HostTerms()
+    offloaded = sum(parts.sub_groups) - sum(_on_gpu_sub_groups(parts, job))
+    steady = {
+        TermKey.HOST_MASTER: states.optimized * offloaded,
+        TermKey.HOST_OPTIMIZER: state_bytes(optimizer, offloaded, states.optimized),
+        TermKey.HOST_GRADS: states.optimized * offloaded + states.grad * parts.trainable,
+        TermKey.HOST_PARAMS: states.param * (parts.trainable + parts.frozen) if job.offload is Offload.ALL else 0,
+    }
+    pinned: tuple[int, ...] = ()
+    if job.deepspeed.pin_memory:
+        pinned = (states.grad * parts.trainable, *(states.optimized * size for size in parts.sub_groups))
+        if job.offload is Offload.ALL:
+            pinned += (states.param * (parts.trainable + parts.frozen),)
+    terms = {key: size for key, size in steady.items() if size}
+    return HostTerms(terms, sum(terms.values()), pinned)
+
+
+def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int) -> EngineMemory:
+    """DeepSpeed stage 3 on one rank.
+
+    Formula: steady 16 P/N for bf16 Adam, a permanent bucket, persistent small tensors; gathered and prefetched parameters
+    while blocks run; the step adds 6 bytes per element of the largest sub-group.
+    """
+    states = deepspeed_bytes(job.precision)
+    options = job.deepspeed
+    parts = shards(groups, options, ranks)
+    steady = _steady(parts, job, states, optimizer, ranks)
+    gathered = states.param * _gathered_numel(parts, options, ranks, job)
+    track = constant_track(groups, orders, level(**{TermKey.GATHERED_PARAMS: gathered}))
+    whole = states.param * (groups.total + groups.adapters)
+    zero_init = True if job.zero_init is None else job.zero_init
+    made = dict(steady)
+    if TermKey.MASTER in made:
+        made[TermKey.GRADS_FP32] = states.optimized * max(parts.sub_groups)
+    made.pop(TermKey.OPTIMIZER, None)
+    init = [Moment("init", "fp32 partitions made", made)]
+    if not zero_init:
+        init.append(Moment("init", "whole model before sharding", {TermKey.PARAMS: whole}))
+    return EngineMemory(
+        steady=steady,
+        passes=(Pass(steady, track, track),),
+        step=_step_moments(steady, parts, job, states, optimizer),
+        init=tuple(init),
+        host=_host(parts, job, states, optimizer),
+        states=states,
+        grad_bytes=states.grad,
+    )

@@ -1,0 +1,48 @@
+"""Host RAM per rank and per node, with the pinned allocator's rounding."""
+
+from __future__ import annotations
+
+from zplan.memory.engines.base import HostTerms
+from zplan.memory.moments import HostMemory
+from zplan.spec import ClusterSpec
+
+
+def pinned_size(size_bytes: int) -> int:
+    """Bytes that one pinned allocation occupies: the next power of two.
+
+    Source: torch ``aten/src/ATen/core/CachingHostAllocator.h`` (``PowerOf2Ceil``); blocks are never split.
+    """
+    return 1 << (size_bytes - 1).bit_length() if size_bytes > 1 else size_bytes
+
+
+def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
+    """Host bytes of one rank and of one node.
+
+    Args:
+        terms: What the engine keeps on the host.
+        cluster: Ranks per node and the node's RAM.
+
+    Returns:
+        Per rank as the sum of tensors; per node with pinned rounding. The verdict counts the peak of all ranks of a node.
+    """
+    steady = sum(terms.steady.values())
+    pinned_raw = sum(terms.pinned_tensors)
+    pinned = sum(pinned_size(size) for size in terms.pinned_tensors)
+    ranks = cluster.gpus_per_node
+    per_node = ranks * (steady - pinned_raw + pinned)
+    peak_per_node = ranks * (terms.peak_bytes - pinned_raw + pinned)
+    verdict = None
+    if cluster.host_capacity_bytes is not None:
+        verdict = "fits" if peak_per_node <= cluster.host_capacity_bytes else "oom"
+        if verdict == "oom" and ranks * terms.peak_bytes <= cluster.host_capacity_bytes:
+            # Only the rounding is too much: newer torch can be told to round less (pinned_max_round_threshold_mb).
+            verdict = "tight"
+    return HostMemory(
+        per_rank_bytes=steady,
+        peak_per_rank_bytes=terms.peak_bytes,
+        pinned_per_rank_bytes=pinned,
+        per_node_bytes=per_node,
+        terms=terms.steady,
+        verdict=verdict,
+        nvme_per_node_bytes=ranks * terms.nvme_bytes,
+    )

@@ -1,0 +1,143 @@
+"""What each optimizer holds per trainable parameter, under Hugging Face's ``optim`` names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerSpec:
+    """Memory of one optimizer, in bytes per trainable parameter."""
+
+    name: str
+    state_bytes_fp32: float
+    """Between steps, when the optimized tensors are fp32."""
+    state_bytes_16bit: float
+    """Between steps, when the optimized tensors are 16-bit (bf16-pure)."""
+    step_temporary_copies: int
+    """Temporaries of the step, in copies of the optimized tensors in their own dtype."""
+    paged: bool = False
+    """States live in unified memory, which the driver may move to the host."""
+    source: str = ""
+
+
+_ADAM = "two moments in the dtype of the optimized tensor; arXiv:1412.6980"
+_BLOCKWISE = 2 * (1 + 4 / 256)
+
+OPTIMIZERS: dict[str, OptimizerSpec] = {
+    spec.name: spec
+    for spec in (
+        OptimizerSpec(
+            name="adamw",
+            state_bytes_fp32=8,
+            state_bytes_16bit=4,
+            step_temporary_copies=0,
+            source=f"{_ADAM}; fused kernels work in place (deepspeed/ops/adam/fused_adam.py)",
+        ),
+        OptimizerSpec(
+            name="adamw_torch_fused",
+            state_bytes_fp32=8,
+            state_bytes_16bit=4,
+            step_temporary_copies=0,
+            source=f"{_ADAM}; torch/optim/adamw.py, fused=True works in place",
+        ),
+        OptimizerSpec(
+            name="adamw_torch",
+            state_bytes_fp32=8,
+            state_bytes_16bit=4,
+            step_temporary_copies=1,
+            source=f"{_ADAM}; torch/optim/adam.py _multi_tensor_adam holds the square roots of all second moments at once",
+        ),
+        OptimizerSpec(
+            name="adamw_8bit",
+            state_bytes_fp32=_BLOCKWISE,
+            state_bytes_16bit=_BLOCKWISE,
+            step_temporary_copies=0,
+            source="two 8-bit moments and one fp32 maximum per 256 values; arXiv:2110.02861, bitsandbytes/optim/optimizer.py",
+        ),
+        OptimizerSpec(
+            name="paged_adamw_8bit",
+            state_bytes_fp32=_BLOCKWISE,
+            state_bytes_16bit=_BLOCKWISE,
+            step_temporary_copies=0,
+            paged=True,
+            source="as adamw_8bit, in unified memory; bitsandbytes/optim/optimizer.py get_state_buffer",
+        ),
+        OptimizerSpec(
+            name="paged_adamw",
+            state_bytes_fp32=8,
+            state_bytes_16bit=8,
+            step_temporary_copies=0,
+            paged=True,
+            source="two fp32 moments in unified memory; bitsandbytes/optim/optimizer.py",
+        ),
+        OptimizerSpec(
+            name="sgd",
+            state_bytes_fp32=0,
+            state_bytes_16bit=0,
+            step_temporary_copies=0,
+            source="no momentum, as transformers builds it; torch/optim/sgd.py",
+        ),
+        OptimizerSpec(
+            name="sgd_momentum",
+            state_bytes_fp32=4,
+            state_bytes_16bit=2,
+            step_temporary_copies=0,
+            source="one momentum buffer; torch/optim/sgd.py",
+        ),
+        OptimizerSpec(
+            name="lion",
+            state_bytes_fp32=4,
+            state_bytes_16bit=2,
+            step_temporary_copies=0,
+            source="one momentum; arXiv:2302.06675, bitsandbytes/optim/lion.py",
+        ),
+        OptimizerSpec(
+            name="lion_8bit",
+            state_bytes_fp32=_BLOCKWISE / 2,
+            state_bytes_16bit=_BLOCKWISE / 2,
+            step_temporary_copies=0,
+            source="one 8-bit momentum and one fp32 maximum per 256 values; bitsandbytes/optim/lion.py",
+        ),
+        OptimizerSpec(
+            name="adagrad",
+            state_bytes_fp32=4,
+            state_bytes_16bit=2,
+            step_temporary_copies=1,
+            source="one sum of squares; torch/optim/adagrad.py, foreach",
+        ),
+        OptimizerSpec(
+            name="rmsprop",
+            state_bytes_fp32=4,
+            state_bytes_16bit=2,
+            step_temporary_copies=1,
+            source="one average of squares; torch/optim/rmsprop.py, foreach",
+        ),
+        OptimizerSpec(
+            name="muon",
+            state_bytes_fp32=4,
+            state_bytes_16bit=2,
+            step_temporary_copies=0,
+            source="one momentum for matrices; torch/optim/_muon.py. Matrices only: other tensors use AdamW",
+        ),
+        OptimizerSpec(
+            name="adafactor",
+            state_bytes_fp32=0,
+            state_bytes_16bit=0,
+            step_temporary_copies=0,
+            source="row and column sums of squares, a vanishing share of a matrix; arXiv:1804.04235, transformers/optimization.py",
+        ),
+    )
+}
+"""By the name that ``--optimizer`` takes."""
+
+
+def optimizer_spec(name: str) -> OptimizerSpec:
+    """The memory of one optimizer; KeyError for a name that the command line has not checked."""
+    return OPTIMIZERS[name]
+
+
+def state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:
+    """Bytes of optimizer states for ``numel`` optimized elements of ``element_bytes`` each."""
+    per_element = spec.state_bytes_fp32 if element_bytes == 4 else spec.state_bytes_16bit
+    return int(per_element * numel)

@@ -1,0 +1,35 @@
+"""The accounting of the ZeRO paper: 2P + 2P + 12P, sharded by stage (arXiv:1910.02054, figure 1)."""
+
+from __future__ import annotations
+
+from zplan.memory.engines.base import StateBytes
+from zplan.memory.moments import ModelStates
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.sharding import share
+
+
+def model_states(
+    total: int, trainable: int, states: StateBytes, optimizer: OptimizerSpec, stage: int, ranks: int
+) -> ModelStates:
+    """Bytes per GPU of parameters, gradients and optimizer states, whatever the engine adds.
+
+    Formula: 2P / 2P / 12P for bf16 Adam; stage 1 divides the optimizer states by N, stage 2 gradients too, stage 3 parameters
+    too. The fp32 master copy counts as optimizer state.
+
+    Args:
+        total: All parameters, frozen and adapters included.
+        trainable: Parameters with gradients and states.
+        states: Bytes per element of each copy.
+        optimizer: The optimizer's states per element.
+        stage: ZeRO stage 0-3.
+        ranks: N.
+    """
+    params = states.param * total
+    grads = states.grad * trainable
+    master = states.master * trainable if states.master and states.master != states.param else 0
+    optim = master + state_bytes(optimizer, trainable, states.optimized)
+    return ModelStates(
+        params_bytes=share(params, ranks) if stage >= 3 else params,
+        grads_bytes=share(grads, ranks) if stage >= 2 else grads,
+        optimizer_bytes=share(optim, ranks) if stage >= 1 else optim,
+    )
