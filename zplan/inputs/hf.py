@@ -20,9 +20,42 @@ from zplan.spec import ModelSpec, WeightKind
 MAX_PARAMS = 10**15
 
 FAMILIES = {
+    "bloom": "bloom",
+    "cohere": "cohere",
+    "cohere2": "cohere",
+    "deepseek_v2": "deepseek",
+    "deepseek_v3": "deepseek",
+    "falcon": "falcon",
+    "gemma": "gemma",
+    "gemma2": "gemma",
+    "gemma3_text": "gemma",
+    "glm": "glm",
+    "glm4": "glm",
+    "gpt2": "gpt2",
+    "gpt_bigcode": "gpt2",
+    "gpt_neox": "gpt_neox",
+    "gptj": "gptj",
+    "granite": "llama",
     "llama": "llama",
+    "mistral": "mistral",
+    "mixtral": "mixtral",
+    "mpt": "mpt",
+    "olmo": "olmo",
+    "olmo2": "olmo",
+    "opt": "opt",
+    "phi": "phi",
+    "phi3": "phi3",
+    "qwen2": "qwen",
+    "qwen2_moe": "qwen_moe",
+    "qwen3": "qwen",
+    "qwen3_moe": "qwen_moe",
+    "smollm3": "smollm3",
+    "stablelm": "stablelm",
+    "starcoder2": "starcoder2",
 }
 """For each supported ``model_type`` the module in ``hf_families`` that reads it."""
+REWRITTEN = {"gemma3": "gemma3_text", "internlm": "llama"}
+"""Model types whose configs are read as another type, of the same tensors, after the family's ``rewrite``."""
 
 
 class Family(Protocol):
@@ -33,8 +66,11 @@ class Family(Protocol):
     ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]]
     """For each model type the other spellings of a key."""
 
-    def read(self, fields: Fields) -> Shape:
+    def read(self, fields: Fields, model_type: str) -> Shape:
         """Returns the shape of a config of this family."""
+
+    def rewrite(self, config: Mapping[str, object], fields: Fields) -> tuple[dict[str, object], str]:
+        """Returns a config of another type as one of this family, and a note. Only for types in ``REWRITTEN``."""
 
 
 NOT_ARCHITECTURE = frozenset(
@@ -69,11 +105,21 @@ def read_config(config: Mapping[str, object], *, name: str, source: str) -> Mode
         ZplanError: The model type is not supported, or a key is missing, of the wrong kind or out of range.
     """
     model_type = _model_type(config, source)
-    family = cast(Family, import_module(f"zplan.inputs.hf_families.{FAMILIES[model_type]}"))
+    notes: tuple[str, ...] = ()
+    family = _family(REWRITTEN.get(model_type, model_type))
+    if model_type in REWRITTEN:
+        target = REWRITTEN[model_type]
+        config, note = family.rewrite(config, Fields(config, source=source, defaults={}))
+        model_type, notes = target, (note,)
     fields = Fields(config, source=source, defaults=family.DEFAULTS[model_type], aliases=family.ALIASES.get(model_type))
     fields.refuse("per_layer_config", "gives layers sizes of their own, which zplan cannot read")
     fields.refuse("is_encoder_decoder", "is true, but zplan plans decoder-only models")
-    return _spec(family.read(fields), config, name=name, source=source, model_type=model_type)
+    return _spec(family.read(fields, model_type), config, name=name, source=source, model_type=model_type, notes=notes)
+
+
+def _family(model_type: str) -> Family:
+    """Returns the module that reads a model type; only that one is imported."""
+    return cast(Family, import_module(f"zplan.inputs.hf_families.{FAMILIES[model_type]}"))
 
 
 def _model_type(config: Mapping[str, object], source: str) -> str:
@@ -85,7 +131,7 @@ def _model_type(config: Mapping[str, object], source: str) -> str:
             f"{source}: model_type {found}; it names the architecture, for example llama",
             "use the config.json of a transformers checkpoint, or go by size alone: zplan estimate --params 7B",
         )
-    if model_type in FAMILIES:
+    if model_type in FAMILIES or model_type in REWRITTEN:
         return model_type
     close = get_close_matches(model_type.lower(), FAMILIES, n=1, cutoff=0.75)
     guess = f", did you mean {close[0]}?" if close else ""
@@ -98,11 +144,13 @@ def _model_type(config: Mapping[str, object], source: str) -> str:
     )
 
 
-def _spec(shape: Shape, config: Mapping[str, object], *, name: str, source: str, model_type: str) -> ModelSpec:
+def _spec(
+    shape: Shape, config: Mapping[str, object], *, name: str, source: str, model_type: str, notes: tuple[str, ...]
+) -> ModelSpec:
     """Returns the spec of a shape, with its sums."""
-    notes = list(shape.notes)
+    notes = (*notes, *shape.notes)
     if config.get("quantization_config"):
-        notes.append("the checkpoint is quantized; its parameters are counted and trained unquantized")
+        notes = (*notes, "the checkpoint is quantized; its parameters are counted unquantized")
     spec = ModelSpec(
         name=name,
         source=source,
@@ -126,7 +174,7 @@ def _spec(shape: Shape, config: Mapping[str, object], *, name: str, source: str,
         experts_per_token=shape.experts_per_token,
         logit_softcap=shape.logit_softcap,
         config_json=_canonical(config, source),
-        notes=tuple(notes),
+        notes=notes,
     )
     params = spec.shape_params
     if params > MAX_PARAMS:

@@ -96,10 +96,10 @@ class Fields:
         """Returns the longest sequence that the key allows."""
         return self.size(key, high=high)
 
-    def flag(self, key: str) -> bool:
-        """Returns true or false; ``null`` only where transformers takes it for false."""
+    def flag(self, key: str, *, nullable: bool = False) -> bool:
+        """Returns true or false; ``nullable``: ``null`` is false."""
         value = self.raw(key)
-        if value is None and self.defaults.get(key) is None:
+        if value is None and nullable:
             return False
         if not isinstance(value, bool):
             raise self.error(key, f"must be true or false, got {shown(value)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from zplan.inputs.hf_families.fields import Fields
+from zplan.inputs.hf_families.rope import max_positions
 from zplan.spec import BlockSpec, Weight, WeightKind
 
 Weights = tuple[Weight, ...]
@@ -80,6 +81,37 @@ def read_heads(fields: Fields, *, whole_heads: bool = False) -> Heads:
         fields.divides("num_attention_heads", "hidden_size")
     head_dim = head_dim or hidden // heads
     return Heads(hidden=hidden, heads=heads, kv_heads=kv_heads, head_dim=head_dim)
+
+
+def fused_heads(fields: Fields, hidden_key: str, heads_key: str, *, kv_heads: int | None = None) -> Heads:
+    """Returns the attention sizes of a model whose heads always split the hidden size evenly.
+
+    Args:
+        fields: The config.
+        hidden_key: Its key for the hidden size.
+        heads_key: Its key for the number of heads.
+        kv_heads: Key-value heads; None: as many as heads.
+
+    Raises:
+        ZplanError: A size is out of range or does not divide.
+    """
+    fields.divides(heads_key, hidden_key)
+    hidden, heads = fields.size(hidden_key), fields.size(heads_key)
+    if kv_heads and heads % kv_heads:
+        raise fields.error(f"{heads_key} = {heads}", f"must be a multiple of the key-value heads = {kv_heads}")
+    return Heads(hidden=hidden, heads=heads, kv_heads=kv_heads or heads, head_dim=hidden // heads)
+
+
+def read_experts(fields: Fields, key: str, *, low: int = 1) -> tuple[int, int]:
+    """Returns routed experts per block and experts per token.
+
+    Raises:
+        ZplanError: A token is to use more experts than there are.
+    """
+    experts, per_token = fields.size(key, low=low), fields.size("num_experts_per_tok")
+    if experts and per_token > experts:
+        raise fields.error(f"num_experts_per_tok = {per_token}", f"must not exceed {key} = {experts}")
+    return experts, per_token
 
 
 def linear(name: str, out: int, into: int, *, bias: bool = False) -> Weights:
@@ -193,10 +225,55 @@ def layer_windows(fields: Fields, layers: int, default: Callable[[int], bool], w
     return [window if kind == "sliding_attention" else None for kind in types]
 
 
-def llama_ends(
-    fields: Fields, hidden: int, *, tied: bool, norm_name: str = "model.norm"
-) -> tuple[int, Weights, Weights]:
-    """Returns vocabulary, tensors before and tensors after the blocks of a Llama-like model."""
-    vocab = fields.size("vocab_size")
-    pre = embedding("model.embed_tokens", vocab, hidden)
-    return vocab, pre, norm(norm_name, hidden) + head(vocab, hidden, tied=tied)
+def check_padding(fields: Fields, vocab: int) -> None:
+    """Refuses a padding token outside of the vocabulary, with which ``nn.Embedding`` cannot be built.
+
+    Raises:
+        ZplanError: ``pad_token_id`` is out of range.
+    """
+    value = fields.raw("pad_token_id")
+    if isinstance(value, int) and not isinstance(value, bool) and not -vocab <= value < vocab:
+        raise fields.error(f"pad_token_id = {value}", f"lies outside of the vocabulary (vocab_size = {vocab})")
+
+
+def causal_lm(
+    fields: Fields,
+    sizes: Heads,
+    kinds: tuple[tuple[BlockSpec, ...], tuple[int, ...]],
+    *,
+    ffn_size: int,
+    final_norm: Weights | None = None,
+    head_bias: bool = False,
+    experts: tuple[int, int] = (0, 0),
+) -> Shape:
+    """Returns a shape with Llama's layout around the blocks: ``model.embed_tokens``, ``model.layers``, ``model.norm``.
+
+    Args:
+        fields: The config.
+        sizes: Its attention sizes.
+        kinds: What ``stack`` returned.
+        ffn_size: Width of the MLP.
+        final_norm: Tensors of the last norm; None for an RMSNorm ``model.norm``.
+        head_bias: The head has a bias.
+        experts: Routed experts per block, and how many of them a token uses.
+    """
+    vocab, tied = fields.size("vocab_size"), fields.flag("tie_word_embeddings")
+    if "pad_token_id" in fields.defaults:
+        check_padding(fields, vocab)
+    last = norm("model.norm", sizes.hidden) if final_norm is None else final_norm
+    return Shape(
+        hidden_size=sizes.hidden,
+        num_heads=sizes.heads,
+        num_kv_heads=sizes.kv_heads,
+        head_dim=sizes.head_dim,
+        ffn_size=ffn_size,
+        vocab_size=vocab,
+        max_seq_len=max_positions(fields),
+        tied_embeddings=tied,
+        pre=embedding("model.embed_tokens", vocab, sizes.hidden),
+        block_kinds=kinds[0],
+        layers=kinds[1],
+        post=last + head(vocab, sizes.hidden, tied=tied, bias=head_bias),
+        num_experts=experts[0],
+        experts_per_token=experts[1],
+    )
