@@ -1,0 +1,175 @@
+"""Activation tables and their evaluation: whole coefficients of named products, bound to a model's sizes, then to a batch.
+
+A table's rows are linear combinations of its ``columns``, products of symbols such as ``T*h`` (T = b*s). Binding puts a
+block's sizes in, which leaves a few numbers per row; evaluation at a batch shape is then a handful of multiplications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from zplan.memory.activations.base import Instant, PieceMemory
+
+Row = tuple[int, ...]
+"""One coefficient per column, in bytes."""
+
+PARTS = ("T", "s", "b", "1", "b*r")
+"""What remains of a column when a model's sizes are put in; r is s rounded up to 32 (memory-efficient attention)."""
+SCORE_PARTS = ("T*s", "s*s", "T*p", "p*s")
+"""The same for s x s tensors; p is s rounded up to the alignment of a mask's rows."""
+LOG_SUM_EXP_STEP = 32
+"""Tokens to which the memory-efficient kernel pads its log-sum-exp (torch ``mem_eff_attention``)."""
+MASK_ROW_STEP = 16
+"""Elements to which the memory-efficient kernel pads a mask's rows (torch ``attention.cpp``, ``pad_bias``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What one piece of one implementation keeps and needs, in one way of running it."""
+
+    columns: tuple[str, ...]
+    kept: Row
+    forward: tuple[tuple[str, Row], ...]
+    """(module, bytes)"""
+    backward: tuple[tuple[int, str, str, Row], ...]
+    """(gradients ready, module, weight whose gradient is pending, bytes)"""
+    order: tuple[str, ...]
+    """Weights in the order in which their gradients are ready."""
+    input_grad: Row
+    frame: Row = ()
+    cache: Row = ()
+    held: Row = ()
+
+
+Numbers = tuple[int, ...]
+"""Coefficients of PARTS, then of SCORE_PARTS."""
+
+
+def _numbers(table: Table, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
+    """For each column the part it belongs to and the value of the rest."""
+    parts = {part: index for index, part in enumerate((*PARTS, *SCORE_PARTS))}
+    found = []
+    for column in table.columns:
+        names = column.split("*")
+        batch = [name for name in names if name in ("T", "s", "b", "r", "p")]
+        found.append((parts["*".join(batch) or "1"], prod(sizes[name] for name in names if name not in (*batch, "1"))))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A table with a model's sizes put in."""
+
+    kept: Numbers
+    forward: tuple[tuple[int, int, Numbers, str], ...]
+    """(bytes per token, constant, everything, module)"""
+    backward: tuple[tuple[int, int, Numbers, int, str, int], ...]
+    """(bytes per token, constant, everything, gradients ready, module, pending weight)"""
+    grad_order: tuple[int, ...]
+    input_grad: Numbers
+    frame: Numbers
+    cache: Numbers
+    held: Numbers
+    plain: bool
+    """Every instant is a multiple of T plus a constant."""
+
+    def at(self, micro_batch: int, seq_len: int) -> PieceMemory:
+        """Returns the piece's memory at one batch shape, in bytes."""
+        tokens = micro_batch * seq_len
+        rounded = -(-seq_len // LOG_SUM_EXP_STEP) * LOG_SUM_EXP_STEP
+        padded = -(-seq_len // MASK_ROW_STEP) * MASK_ROW_STEP
+        values = (tokens, seq_len, micro_batch, 1, micro_batch * rounded)
+        scores = (tokens * seq_len, seq_len * seq_len, tokens * padded, padded * seq_len)
+        if self.plain:
+            forward = [Instant(per * tokens + more, 0, 0, module) for per, more, _, module in self.forward]
+            backward = [
+                Instant(per * tokens + more, 0, ready, module, pending)
+                for per, more, _, ready, module, pending in self.backward
+            ]
+        else:
+            forward = [Instant(_dot(row, values), _score(row, scores), 0, module) for _, _, row, module in self.forward]
+            backward = [
+                Instant(_dot(row, values), _score(row, scores), ready, module, pending)
+                for _, _, row, ready, module, pending in self.backward
+            ]
+        return PieceMemory(
+            _dot(self.kept, values),
+            _score(self.kept, scores),
+            tuple(forward),
+            tuple(backward),
+            self.grad_order,
+            _dot(self.input_grad, values),
+            _dot(self.frame, values),
+            _score(self.frame, scores),
+            _dot(self.cache, values),
+            _dot(self.held, values),
+        )
+
+
+def _dot(row: Numbers, values: Sequence[int]) -> int:
+    return sum(c * value for c, value in zip(row, values, strict=False) if c)
+
+
+def _score(row: Numbers, scores: Sequence[int]) -> int:
+    return sum(c * value for c, value in zip(row[len(PARTS) :], scores, strict=False) if c)
+
+
+def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Bound:
+    """Puts a model's sizes into a table.
+
+    Args:
+        table: The table.
+        sizes: Values of its symbols other than b, s.
+        weights: Names of the piece's weights, in the order that indices count in. Weights of the table that are not
+            among them (tied or shared with another piece) are skipped.
+    """
+    columns = _numbers(table, sizes)
+    index = {name: position for position, name in enumerate(weights)}
+    present = [name in index for name in table.order]
+
+    def numbers(row: Row) -> Numbers:
+        total = [0] * (len(PARTS) + len(SCORE_PARTS))
+        for coefficient, (part, value) in zip(row, columns, strict=False):
+            total[part] += coefficient * value
+        return tuple(total)
+
+    forward = _largest([(0, module, -1, numbers(row)) for module, row in table.forward])
+    backward = _largest(
+        [
+            (sum(present[:ready]), module, index.get(pending, -1), numbers(row))
+            for ready, module, pending, row in table.backward
+        ]
+    )
+    plain = all(not any(row[1:3]) and not any(row[4:]) for _, _, _, row in (*forward, *backward))
+    return Bound(
+        kept=numbers(table.kept),
+        forward=tuple((row[0], row[3], row, module) for _, module, _, row in forward),
+        backward=tuple((row[0], row[3], row, ready, module, pending) for ready, module, pending, row in backward),
+        grad_order=tuple(index[name] for name in table.order if name in index),
+        input_grad=numbers(table.input_grad),
+        frame=numbers(table.frame),
+        cache=numbers(table.cache),
+        held=numbers(table.held),
+        plain=plain,
+    )
+
+
+Candidate = tuple[int, str, int, Numbers]
+"""(gradients ready, module, pending weight, coefficients)"""
+
+
+def _largest(rows: list[Candidate]) -> list[Candidate]:
+    """Drops rows that another one with the same state is never below of, now that sizes are numbers."""
+    kept: list[Candidate] = []
+    for position, row in enumerate(rows):
+        if not any(_covers(other, row) for other in (*kept, *rows[position + 1 :])):
+            kept.append(row)
+    return kept
+
+
+def _covers(other: Candidate, row: Candidate) -> bool:
+    if other[0] != row[0] or row[1] not in ("", other[1]) or row[2] not in (-1, other[2]):
+        return False
+    return all(x >= y for x, y in zip(other[3], row[3], strict=True))
