@@ -77,7 +77,7 @@ def zplan(
 
     \b
     zplan estimate --params 7B --gpus 8 --gpu-mem 80
-    zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --stage 3 --explain
+    zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --stage 3
     zplan presets ls gpus
     """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
 
@@ -104,7 +104,7 @@ def run(args: Sequence[str]) -> int:
         # typer moved its exceptions between versions; what they have in common is how they describe themselves.
         describe = getattr(error, "format_message", None)
         if describe is not None:
-            return _usage(error, describe())
+            return _usage(error, describe(), args)
         return _internal(error)
     return code if isinstance(code, int) else ExitCode.OK
 
@@ -116,15 +116,17 @@ def _fail(message: str, hint: str, code: int) -> int:
     return int(code)
 
 
-def _usage(error: Exception, message: str) -> int:
+def _usage(error: Exception, message: str, args: Sequence[str]) -> int:
     """What typer itself refuses: unknown options, missing values, unexpected arguments."""
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "zplan"
-    possible = sorted(getattr(error, "possibilities", None) or ())
-    message = getattr(error, "message", "") or message
+    command = "zplan" if not args or args[0] not in VERBS else f"zplan {args[0]}"
     hint = f"see {command} --help"
+    possible = getattr(error, "possibilities", None)
     if possible:
-        hint = f"did you mean {possible[0]}? All options: {command} --help"
+        from difflib import get_close_matches
+
+        nearest = get_close_matches(getattr(error, "option_name", ""), possible, n=1, cutoff=0.0)
+        hint = f"did you mean {nearest[0]}? All options: {command} --help"
+    message = getattr(error, "message", "") or message
     return _fail(message[:1].lower() + message[1:].rstrip("."), hint, ExitCode.USAGE)
 
 

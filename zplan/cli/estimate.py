@@ -29,14 +29,13 @@ app = typer.Typer(add_completion=False)
 def estimate(plan: PlanOptions, output: OutputOptions) -> ExitCode:
     """Predict the memory of a training run, term by term, before it runs.
 
-    Without --stage, every ZeRO stage and the useful offload variants are shown side by side; with one, the plan is
-    shown in full.
+    Without --stage, all stages and the useful offload variants are shown side by side; with one, that plan in full.
 
     \b
     zplan estimate --params 7B --gpus 8 --gpu-mem 80
-    zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --seq-len 8k --checkpointing full
-    zplan estimate --model qwen2.5-7b --gpus 8 --gpu a100-80g --stage 3 --offload optimizer --explain
-    zplan estimate --params 13B --gpus 4 --gpu-mem 24 --lora 16 --quantize nf4 --json
+    zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --seq-len 8k
+    zplan estimate --params 13B --gpus 16 --gpu a100-40g --stage 3 --explain
+    zplan estimate --model qwen2.5-7b --gpus 2 --gpu-mem 24 --lora 16 --json
     """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
     unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
     wanted = build_plans(plan)

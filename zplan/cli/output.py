@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from io import StringIO
+from typing import TYPE_CHECKING, TextIO
 
 from zplan.errors import ZplanError
 
@@ -59,14 +60,25 @@ def emit(text: str) -> None:
         ) from None
 
 
+class _Memory(StringIO):
+    """Text in memory that claims another stream's encoding, which decides the glyphs that can be drawn."""
+
+    def __init__(self, like: TextIO | None) -> None:
+        super().__init__()
+        self._encoding = getattr(like, "encoding", None) or "utf-8"
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The other stream's encoding."""
+        return self._encoding
+
+
 def draw(paint: Callable[[Console], None]) -> None:
     """Run a renderer against a console that looks like stdout, then write what it drew in one go.
 
     Args:
         paint: Draws on the console it is given.
     """
-    from io import StringIO
-
     from rich.console import Console
 
     stdout = sys.stdout
@@ -74,7 +86,7 @@ def draw(paint: Callable[[Console], None]) -> None:
     # an answer is written whole or not at all.
     terminal = Console(file=stdout, highlight=False)
     console = Console(
-        file=StringIO(),
+        file=_Memory(sys.stdout),
         width=max(terminal.width, _NARROWEST),
         force_terminal=terminal.is_terminal,
         color_system=terminal.color_system,  # type: ignore[arg-type]

@@ -96,8 +96,8 @@ def build_plans(options: PlanOptions, settings: FileSettings | None = None) -> P
         if said.get(name) and said[name] != word
     ]
     words = parse_job({name: value or settings.words.get(name) for name, value in said.items()})
-    cluster, cluster_notes = _cluster(options)
     model = _model(options)
+    cluster, cluster_notes = _cluster(options)
     engine = words.engine or Engine.DEEPSPEED
     check(words, engine, model, cluster)
     job, job_notes = _job(words, engine, model, cluster, settings.deepspeed)

@@ -101,16 +101,17 @@ def plan_label(job: Job) -> str:
 def short_label(job: Job) -> str:
     """The same as the head of a column: ``2+opt``."""
     if job.engine in (Engine.DDP, Engine.SINGLE):
-        return job.engine.value
-    return f"{job.stage}" + {Offload.NONE: "", Offload.OPTIMIZER: "+opt", Offload.ALL: "+all"}[job.offload]
+        return str(job.engine.value)
+    suffix = {Offload.NONE: "", Offload.OPTIMIZER: "+opt", Offload.ALL: "+all"}
+    return f"{job.stage}{suffix[job.offload]}"
 
 
 def overall_verdict(estimate: Estimate) -> str | None:
-    """GPU and host together: the worse of the two, None where the GPU's capacity is unknown."""
-    if estimate.verdict is None:
-        return None
-    order = ("fits", "tight", "oom")
+    """GPU and host together: the worse of the two, None where the capacity of the GPU is unknown and the host fits."""
     host = estimate.host.verdict
+    if estimate.plan.cluster.gpu_capacity_bytes is None or estimate.verdict is None:
+        return "oom" if host == "oom" else None
+    order = ("fits", "tight", "oom")
     return max((estimate.verdict, host or "fits"), key=order.index)
 
 
@@ -128,3 +129,8 @@ def free_bytes(estimate: Estimate) -> int | None:
     """Capacity left at the expected peak (negative when it does not fit), None without a capacity."""
     capacity = estimate.plan.cluster.gpu_capacity_bytes
     return None if capacity is None else capacity - estimate.runtime.device_expected_bytes
+
+
+def device_base_bytes(estimate: Estimate) -> int:
+    """The allocated bytes that the device's totals stand on: the largest of init, all phases and all ranks."""
+    return estimate.runtime.device_low_bytes - sum(low for low, _, _ in estimate.runtime.terms.values())

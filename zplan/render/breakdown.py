@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zplan.memory.moments import PHASES
-from zplan.memory.summary import free_bytes, overall_verdict, plan_label, term_title
-from zplan.render.style import VERDICT_STYLES, Style, number_column, plain_table
+from zplan.memory.summary import device_base_bytes, free_bytes, overall_verdict, plan_label, term_title
+from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
 from zplan.units import Unit, format_bytes, format_in
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from zplan.memory.moments import Estimate
 
-_LABEL_WIDTH = 26
+_LABEL_WIDTH = 30
 _NUMBER_WIDTH = 9
 
 
@@ -46,7 +46,7 @@ def _bars(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
     runtime, moment = estimate.runtime, estimate.peak_moment
     capacity = estimate.plan.cluster.gpu_capacity_bytes
     limit = capacity or runtime.device_high_bytes
-    cells = max(10, min(60, console.width - _LABEL_WIDTH - _NUMBER_WIDTH - 2))
+    cells = max(10, min(60, console.width - _LABEL_WIDTH - _NUMBER_WIDTH - 2 * COLUMN_GAP))
     table = plain_table()
     table.add_column(f"at the peak ({moment.phase})", no_wrap=True, min_width=_LABEL_WIDTH)
     number_column(table, unit.value, width=_NUMBER_WIDTH)
@@ -58,6 +58,9 @@ def _bars(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
     for key, size in sorted(moment.terms.items(), key=lambda item: -item[1]):
         row(term_title(key), size)
     row("allocated peak", estimate.allocated_peak_bytes, mark="bold")
+    base = device_base_bytes(estimate)
+    if base > estimate.allocated_peak_bytes:
+        row("+ more in init or another rank", base - estimate.allocated_peak_bytes)
     for key, (_, expected, _) in runtime.terms.items():
         row(f"+ {term_title(key)}", expected)
     row("device, expected", runtime.device_expected_bytes, mark=f"bold {VERDICT_STYLES[estimate.verdict]}")
@@ -86,6 +89,8 @@ def _device(console: Console, estimate: Estimate, unit: Unit) -> None:
     table.add_column("allocated to device", no_wrap=True, min_width=_LABEL_WIDTH)
     for head in ("low", "expected", "high"):
         number_column(table, head, width=_NUMBER_WIDTH)
+    base = format_in(device_base_bytes(estimate), unit)
+    table.add_row("allocated, worst of all", base, base, base)
     for key, bounds in runtime.terms.items():
         table.add_row(term_title(key), *(format_in(bound, unit) for bound in bounds))
     device = (runtime.device_low_bytes, runtime.device_expected_bytes, runtime.device_high_bytes)

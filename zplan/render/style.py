@@ -19,7 +19,7 @@ _UNICODE = {
     None: "?",
     "full": "█",
     "empty": "░",
-    "over": "▶",
+    "over": "»",
     "rule": "─",
     "dot": "·",
 }
@@ -34,6 +34,10 @@ _ASCII = {
     "rule": "-",
     "dot": "|",
 }
+
+
+COLUMN_GAP = 2
+"""Cells between two columns of a :func:`plain_table`: the padding and the divider of its box."""
 
 
 @dataclass(frozen=True, slots=True)

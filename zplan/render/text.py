@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zplan.memory.summary import GROUPS, overall_verdict, peak_groups, plan_label, short_label, verdicts
-from zplan.render.style import VERDICT_STYLES, Style, number_column, number_width, plain_table
+from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, number_width, plain_table
 from zplan.units import Unit, format_bytes, format_count, format_in, format_share
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from zplan.memory.moments import Estimate
     from zplan.spec import Plan
 
-_LABEL_WIDTH = 19
 _PHASES = {"forward": "fwd", "backward": "bwd"}
 """Short enough for a column of numbers."""
 _Row = tuple[str, list[str], str]
@@ -126,17 +125,16 @@ def _widths(rows: Sequence[_Row | None], heads: Sequence[str]) -> list[int]:
     return [number_width([heads[i], *(row[1][i] for row in rows if row is not None)]) for i in range(len(heads))]
 
 
-def _chunks(rows: Sequence[_Row | None], heads: Sequence[str], width: int) -> list[range]:
+def _chunks(widths: Sequence[int], label_width: int, width: int) -> list[range]:
     """Which plans go side by side, so that no number has to shrink."""
-    widths = [width + 1 for width in _widths(rows, heads)]
     chunks: list[range] = []
-    start, used = 0, _LABEL_WIDTH
+    start, used = 0, label_width
     for index, cells in enumerate(widths):
-        if used + cells > width and index > start:
+        if used + COLUMN_GAP + cells > width and index > start:
             chunks.append(range(start, index))
-            start, used = index, _LABEL_WIDTH
-        used += cells
-    return [*chunks, range(start, len(heads))]
+            start, used = index, label_width
+        used += COLUMN_GAP + cells
+    return [*chunks, range(start, len(widths))]
 
 
 def render_comparison(
@@ -161,9 +159,11 @@ def render_comparison(
     labels = [style.verdict(overall_verdict(estimate)) for estimate in estimates]
     everything = [*rows, ("verdict", [label.plain for label in labels], "")]
     widths = _widths(everything, heads)
-    for chunk in _chunks(everything, heads, console.width):
+    title = f"{unit.value} per GPU, stage"
+    label_width = number_width([title, *(row[0] for row in everything if row is not None)])
+    for chunk in _chunks(widths, label_width, console.width):
         table = plain_table()
-        table.add_column(f"{unit.value} per GPU, stage", no_wrap=True, min_width=_LABEL_WIDTH)
+        table.add_column(title, no_wrap=True, width=label_width)
         for index in chunk:
             number_column(table, heads[index], width=widths[index])
         for row in rows:
