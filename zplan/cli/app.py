@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
+from zplan.cli.command import Group
 from zplan.cli.output import closed_pipe, one_line
 from zplan.errors import ExitCode, ZplanError
 
@@ -25,7 +25,7 @@ VERBS = {
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """A group that imports a verb when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -48,10 +48,6 @@ class LazyGroup(TyperGroup):
 
             raise unknown(args[0], VERBS, what="command", template="zplan {} --help", otherwise="zplan --help")
         return super().resolve_command(ctx, args)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Without arguments, show the help."""
-        return super().parse_args(ctx, args or ["--help"])
 
 
 app = typer.Typer(cls=LazyGroup, add_completion=False, context_settings=HELP_FLAGS)

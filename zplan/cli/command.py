@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_type_hints
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 
 class WordOption(TyperOption):
@@ -21,8 +21,24 @@ class WordOption(TyperOption):
         return value
 
 
+class WordArgument(TyperArgument):
+    """An optional argument whose value is what the user typed, or None."""
+
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        """Return the value as it is, without typer's conversion."""
+        return value
+
+
+class Group(TyperGroup):
+    """A group of commands that answers with its help when nothing is asked."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without arguments, show the help."""
+        return super().parse_args(ctx, args or ["--help"])
+
+
 class Command(TyperCommand):
-    """A verb whose options with a value are :class:`WordOption`; flags stay typer's own."""
+    """A verb whose options and arguments stay the words typed; flags stay typer's own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -30,6 +46,8 @@ class Command(TyperCommand):
             if type(parameter) is TyperOption and not parameter.is_flag and not parameter.multiple:
                 # Typer offers no way to name an option's class, and both classes have the same fields.
                 parameter.__class__ = WordOption
+            elif type(parameter) is TyperArgument and parameter.nargs == 1:
+                parameter.__class__ = WordArgument
 
 
 def takes_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,140 @@
+"""Presets for people: one line each, or one in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from zplan.render.style import Style, number_column, number_width, plain_table
+from zplan.units import Unit, format_bytes, format_count, format_size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from zplan.spec import GpuSpec, ModelSpec, NodeSpec
+
+_Column = tuple[str, bool]
+"""Head, and whether it holds numbers."""
+
+
+def _table(console: Console, columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> None:
+    """Draw rows; the first column and all numbers keep their width, words give way."""
+    table = plain_table()
+    for index, (head, is_number) in enumerate(columns):
+        if is_number:
+            number_column(table, head, width=number_width([head, *(row[index] for row in rows)]))
+        elif index == 0:
+            table.add_column(head, no_wrap=True, min_width=number_width([row[0] for row in rows]))
+        else:
+            table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def render_names(console: Console, names: Mapping[str, Sequence[str]]) -> None:
+    """Draw all names by kind, as many on a line as fit."""
+    from rich.text import Text
+
+    for kind, each in names.items():
+        console.print(Text(f"{kind} ({len(each)})", style="bold"))
+        console.print(Text("  ".join(each)))
+        console.print()
+    console.print(Text("zplan presets ls KIND for a table, zplan presets show NAME for one of them", style="dim"))
+
+
+def render_models(console: Console, models: Sequence[ModelSpec]) -> None:
+    """Draw one line per model."""
+    rows = [
+        (
+            model.name,
+            format_count(model.params),
+            str(model.num_layers),
+            str(model.hidden_size),
+            str(model.max_seq_len),
+            model.family,
+        )
+        for model in models
+    ]
+    heads = (
+        ("model", False),
+        ("params", True),
+        ("layers", True),
+        ("width", True),
+        ("positions", True),
+        ("type", False),
+    )
+    _table(console, heads, rows)
+
+
+def render_gpus(console: Console, cards: Sequence[GpuSpec]) -> None:
+    """Draw one line per card."""
+    rows = [
+        (
+            card.name,
+            format_bytes(card.memory_bytes),
+            f"{card.flops_16bit / 1e12:.0f}",
+            format_size(int(card.memory_bandwidth), Unit.GB) + "/s",
+            card.link,
+            ", ".join(card.lacks),
+        )
+        for card in cards
+    ]
+    heads = (
+        ("card", False),
+        ("memory", True),
+        ("TFLOP/s", True),
+        ("bandwidth", True),
+        ("link", False),
+        ("lacks", False),
+    )
+    _table(console, heads, rows)
+
+
+def render_nodes(console: Console, machines: Sequence[NodeSpec]) -> None:
+    """Draw one line per machine."""
+    rows = [
+        (
+            machine.name,
+            f"{machine.gpus_per_node} x {machine.gpu}",
+            format_size(machine.host_memory_bytes),
+            format_size(machine.nvme_bytes, Unit.GB) if machine.nvme_bytes else Style.of(console).glyph("rule"),
+            format_size(int(machine.network_bandwidth), Unit.GB) + "/s",
+            machine.intra_link,
+        )
+        for machine in machines
+    ]
+    heads = (("machine", False), ("cards", False), ("RAM", True), ("NVMe", True), ("network", True), ("link", False))
+    _table(console, heads, rows)
+
+
+def _lines(content: Mapping[str, Any], indent: int = 0) -> list[tuple[str, str]]:
+    lines: list[tuple[str, str]] = []
+    for key, value in content.items():
+        label = " " * indent + str(key)
+        if isinstance(value, Mapping):
+            lines += [(label, ""), *_lines(value, indent + 2)]
+        else:
+            words = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+            lines.append((label, words))
+    return lines
+
+
+def render_preset(console: Console, source: str, content: Mapping[str, Any]) -> None:
+    """Draw everything that one preset's file says.
+
+    Args:
+        console: Where to draw.
+        source: The file.
+        content: Its keys and values.
+    """
+    from rich.text import Text
+
+    console.print(Text(source, style="dim"))
+    table = plain_table(header=False)
+    lines = _lines(content)
+    table.add_column(no_wrap=True, min_width=number_width([label for label, _ in lines]))
+    table.add_column(overflow="fold")
+    for label, words in lines:
+        table.add_row(Text(label, style="bold"), Text(words))
+    console.print(table)
