@@ -14,10 +14,15 @@ from typing import Protocol, cast
 from zplan.errors import ZplanError
 from zplan.inputs.hf_families.fields import Fields, shown
 from zplan.inputs.hf_families.layout import Shape
+from zplan.inputs.hf_families.variation import suffix
 from zplan.inputs.jsonfile import read_json_object
 from zplan.spec import ModelSpec, WeightKind
 
 MAX_PARAMS = 10**15
+EXPECTED = (
+    "name the config.json of a transformers checkpoint or its folder, or a preset: zplan estimate --model llama-2-7b"
+)
+BY_SIZE = "zplan estimate --params 7B"
 
 FAMILIES = {
     "bloom": "bloom",
@@ -114,7 +119,16 @@ def read_config(config: Mapping[str, object], *, name: str, source: str) -> Mode
     fields = Fields(config, source=source, defaults=family.DEFAULTS[model_type], aliases=family.ALIASES.get(model_type))
     fields.refuse("per_layer_config", "gives layers sizes of their own, which zplan cannot read")
     fields.refuse("is_encoder_decoder", "is true, but zplan plans decoder-only models")
-    return _spec(family.read(fields, model_type), config, name=name, source=source, model_type=model_type, notes=notes)
+    shape = _varied(family.read(fields, model_type), suffix(fields, model_type))
+    return _spec(shape, config, name=name, source=source, model_type=model_type, notes=notes)
+
+
+def _varied(shape: Shape, ending: str) -> Shape:
+    """Returns the shape with ``ending`` on the implementation keys of its blocks."""
+    if not ending:
+        return shape
+    kinds = tuple(replace(kind, implementation=kind.implementation + ending) for kind in shape.block_kinds)
+    return replace(shape, block_kinds=kinds)
 
 
 def _family(model_type: str) -> Family:
@@ -129,7 +143,7 @@ def _model_type(config: Mapping[str, object], source: str) -> str:
         found = "is missing" if model_type is None else f"must be a string, got {shown(model_type)}"
         raise ZplanError(
             f"{source}: model_type {found}; it names the architecture, for example llama",
-            "use the config.json of a transformers checkpoint, or go by size alone: zplan estimate --params 7B",
+            f"use the config.json of a transformers checkpoint, or go by size alone: {BY_SIZE}",
         )
     if model_type in FAMILIES or model_type in REWRITTEN:
         return model_type
@@ -139,8 +153,7 @@ def _model_type(config: Mapping[str, object], source: str) -> str:
     raise ZplanError(
         f"{source}: model_type {shown(model_type)} is not supported{guess}{custom} "
         f"(supported: {', '.join(sorted(FAMILIES))})",
-        f"zplan verify --launch dryrun --model {source} runs any decoder of transformers; "
-        "zplan estimate --params 7B goes by size alone",
+        f"zplan verify --launch dryrun --model {source} runs any decoder of transformers; {BY_SIZE} goes by size alone",
     )
 
 
@@ -180,7 +193,7 @@ def _spec(
     if params > MAX_PARAMS:
         raise ZplanError(
             f"{source}: the sizes add up to {params / 1e12:_.0f} trillion parameters, above the limit of 1000 trillion",
-            "check hidden_size, intermediate_size, num_hidden_layers and vocab_size",
+            f"check hidden_size, intermediate_size, num_hidden_layers and vocab_size, or go by size alone: {BY_SIZE}",
         )
     return _with_sums(spec, params)
 
@@ -203,12 +216,7 @@ def _canonical(config: Mapping[str, object], source: str) -> str:
     try:
         return json.dumps(kept, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise ZplanError(
-            f"{source}: holds a value that JSON cannot express", "use the config.json of a transformers checkpoint"
-        ) from None
-
-
-EXPECTED = "the config.json of a transformers checkpoint, or its folder"
+        raise ZplanError(f"{source}: holds a value that JSON cannot express", EXPECTED) from None
 
 
 def read_config_file(path: str | os.PathLike[str]) -> ModelSpec:
@@ -225,8 +233,8 @@ def read_config_file(path: str | os.PathLike[str]) -> ModelSpec:
         if folder and not file.exists():
             raise _no_config(given)
     except (OSError, ValueError) as error:  # a name too long for the file system, or with a NUL in it
-        raise ZplanError(f"{source[:80]!r}: cannot be read ({error})", f"expected {EXPECTED}") from None
-    return read_config(read_json_object(file, source=source, expected=EXPECTED), name=_name(given), source=source)
+        raise ZplanError(f"{source[:80]!r}: cannot be read ({error})", EXPECTED) from None
+    return read_config(read_json_object(file, source=source, hint=EXPECTED), name=_name(given), source=source)
 
 
 def _no_config(folder: Path) -> ZplanError:
@@ -239,9 +247,9 @@ def _no_config(folder: Path) -> ZplanError:
     if (folder / "params.json").exists():
         return ZplanError(
             f"{folder}: has no config.json; its params.json is the original format of the model's authors",
-            f"expected {EXPECTED}",
+            EXPECTED,
         )
-    return ZplanError(f"{folder}: is a folder without a config.json", f"expected {EXPECTED}")
+    return ZplanError(f"{folder}: is a folder without a config.json", EXPECTED)
 
 
 def _name(given: Path) -> str:

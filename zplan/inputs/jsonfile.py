@@ -17,18 +17,17 @@ class _Junk(ValueError):
     """What is wrong with the text, as the end of a sentence."""
 
 
-def read_json_object(path: Path, *, source: str, expected: str) -> dict[str, object]:
+def read_json_object(path: Path, *, source: str, hint: str) -> dict[str, object]:
     """Returns the JSON object in a file.
 
     Args:
         path: The file.
         source: What the user called it; errors start with it.
-        expected: What the file should have been, for the hint, e.g. ``the config.json of a transformers checkpoint``.
+        hint: What to do instead.
 
     Raises:
         ZplanError: The file is not there, not a regular file, unreadable, above ``MAX_BYTES``, or not a JSON object.
     """
-    hint = f"expected {expected}"
     try:
         parsed = _parse(_decode(_read(path)))
     except _Junk as junk:

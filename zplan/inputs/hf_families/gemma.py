@@ -79,7 +79,7 @@ def read(fields: Fields, model_type: str) -> Shape:
     def build(window: int | None) -> BlockSpec:
         qk_norms = (*norm("self_attn.q_norm", sizes.head_dim), *norm("self_attn.k_norm", sizes.head_dim))
         return BlockSpec(
-            implementation=model_type.removesuffix("_text"),
+            implementation=model_type,
             weights=(
                 *attention(sizes, qkv_bias=bias, out_bias=bias),
                 *(qk_norms if model_type == "gemma3_text" else ()),

@@ -20,13 +20,15 @@ def _scaling(fields: Fields) -> Mapping[str, object]:
 def max_positions(fields: Fields, key: str = "max_position_embeddings") -> int:
     """Returns the longest sequence that a rotary model supports.
 
-    Formula: ``max_position_embeddings``, or ``original_max_position_embeddings * factor`` where a scaling states an
-    original length and reaches further (Qwen2.5 with YaRN). A factor without an original length changes nothing: some
-    configs state the trained length and some (DeepSeek-Coder, Gemma 3) the extended one.
+    Formula: ``max_position_embeddings``; with YaRN ``original_max_position_embeddings * factor`` where that reaches
+    further. Other scalings change nothing here: ``llama3`` and ``longrope`` configs state the extended length already,
+    and of those with ``linear`` or ``dynamic`` scaling some do (DeepSeek-Coder, Gemma 3) and none says.
     Source: transformers ``modeling_rope_utils.py``.
     """
     length = fields.positions(key)
     scaling = _scaling(fields)
+    if scaling.get("rope_type", scaling.get("type")) != "yarn":
+        return length
     original, factor = scaling.get("original_max_position_embeddings"), scaling.get("factor")
     if isinstance(original, bool) or not isinstance(original, int) or not 0 < original <= MAX_POSITIONS:
         return length
