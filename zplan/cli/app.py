@@ -94,6 +94,9 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         closed_pipe()
         return ExitCode.OK
+    except SystemExit as left:
+        # rich and typer leave with 1 when the reader of what they print themselves (--help) has gone.
+        return ExitCode.OK if left.code == 1 else int(left.code or 0)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except Exception as error:

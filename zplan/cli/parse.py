@@ -97,13 +97,12 @@ def parse_checkpointing(text: str | None) -> Checkpointing | None:
     """``none``, ``full``, ``selective`` or ``every-K``."""
     if text is None:
         return None
-    match = re.fullmatch(r"every-(.{1,12})", text.strip().lower())
-    if match and match[1] != "k":
-        return Checkpointing(
-            kind="every-k", every=parse_int(match[1], flag="--checkpointing every-", maximum=100_000, example="2")
-        )
-    if match:
-        raise ZplanError("--checkpointing every-K needs a number for K", "try --checkpointing every-2")
+    every = re.fullmatch(r"every-(.*)", text.strip().lower())
+    if every is not None:
+        if not re.fullmatch(r"[1-9][0-9]{0,5}", every[1]):
+            message = f"--checkpointing {quote(text)}: K in every-K is a whole number from 1"
+            raise ZplanError(message, "try --checkpointing every-2")
+        return Checkpointing(kind="every-k", every=int(every[1]))
     kind = parse_word(text, ("none", "full", "selective", "every-2"), flag="--checkpointing", what="checkpointing")
     return Checkpointing(kind=kind or "none")
 

@@ -110,10 +110,6 @@ def build_plans(options: PlanOptions, settings: FileSettings | None = None) -> P
 def _model(options: PlanOptions) -> ModelSpec:
     if options.params is None and options.model is None:
         raise ZplanError("no model was named", "try zplan estimate --params 7B --gpus 8 --gpu-mem 80")
-    if options.params is not None and options.model is not None:
-        raise ZplanError(
-            "--params and --model both name the model", "keep one of them: --model knows its own parameters"
-        )
     from zplan.inputs.model import resolve_model
 
     return resolve_model(params=options.params, model=options.model)
