@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from zplan.errors import ZplanError
 from zplan.units import quote
@@ -107,20 +107,26 @@ def checked(kind: type[Any], document: Mapping[str, Any], path: Path) -> Any:
     Raises:
         ZplanError: A key is unknown, missing, of the wrong type or out of range; the message names file and key.
     """
-    from pydantic import TypeAdapter, ValidationError
-
     _check_keys(kind, document, path)
-    values = {key: _frozen(_number(value)) for key, value in document.items() if key not in EXTRAS}
-    try:
-        made = TypeAdapter(kind).validate_python(values, strict=True)
-        TypeAdapter(tuple[str, ...]).validate_python(_frozen(document.get("aliases", ())), strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "aliases"
-        problem = first["msg"].replace("Input should be", "should be")
-        raise broken(path, f"{key}: {problem}, not {quote(str(first['input']))}") from None
+    types = get_type_hints(kind)
+    values = {key: _field(key, types[key], value, path) for key, value in document.items() if key in types}
+    _field("aliases", tuple[str, ...], document.get("aliases", ()), path)
+    made = kind(**values)
     _check_values(made, path)
     return made
+
+
+def _field(key: str, hint: Any, value: Any, path: Path) -> Any:
+    """Returns one value of a user's document, which must be of the field's type."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(hint).validate_python(_frozen(_number(value)), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in (key, *first["loc"]))
+        problem = first["msg"].replace("Input should be", "should be")
+        raise broken(path, f"{where}: {problem}, not {quote(str(first['input']))}") from None
 
 
 def _check_keys(kind: type[Any], document: Mapping[str, Any], path: Path) -> None:

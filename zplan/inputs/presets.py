@@ -180,19 +180,21 @@ def _found(kind: Kind, name: str) -> PresetFile:
         return found
     from difflib import get_close_matches
 
-    words = {word for folder, built_in in _folders(kind) for word in _vocabulary(kind, folder, built_in)}
-    close = get_close_matches(normalise(kind, name), sorted(words), n=3, cutoff=0.6)
+    words = dict(pair for folder, built_in in _folders(kind) for pair in _vocabulary(kind, folder, built_in))
+    matches = get_close_matches(normalise(kind, name), sorted(words), n=3, cutoff=0.6)
+    close = dict.fromkeys(words[word] for word in matches)  # several aliases may stand for one preset
     guess = f"did you mean {kind.flag} {' or '.join(close)}? " if close else ""
     raise ZplanError(
         f"no {kind.noun} preset is called {quote(name)}", f"{guess}all of them: zplan presets ls {kind.folder}"
     )
 
 
-def _vocabulary(kind: Kind, folder: Path, built_in: bool) -> Iterator[str]:
-    """Yields the names and aliases of one folder."""
+def _vocabulary(kind: Kind, folder: Path, built_in: bool) -> Iterator[tuple[str, str]]:
+    """Yields the names and aliases of one folder, each with the name of its preset."""
     for stem, path in _files(folder).items():
-        yield stem
-        yield from _aliases(kind, path, built_in)
+        yield stem, stem
+        for alias in _aliases(kind, path, built_in):
+            yield alias, stem
 
 
 def _names(kind: Kind) -> tuple[str, ...]:
