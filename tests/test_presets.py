@@ -350,6 +350,7 @@ BROKEN: list[tuple[object, str]] = [
     ("checked: 2026-99-99", "is not valid YAML"),
     ("!!python/object/apply:os.system [echo]", "is not valid YAML"),
     ("[" * 100_000, "is not valid YAML"),
+    ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "repeats values with YAML anchors"),
     ("- a\n- b", "holds no mapping"),
     ("", "holds no mapping"),
     ("1: 2", "holds no mapping"),

@@ -73,6 +73,9 @@ def _parse(path: Path, text: str) -> object:
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        # Anchors let a few lines stand for more values than fit into memory; no preset needs them.
+        if "&" in text and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=loader)):
+            raise broken(path, "repeats values with YAML anchors (&name, *name), which presets do not take")
         parsed: object = yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
