@@ -1,0 +1,67 @@
+"""``python -m zplan.verify.dryrun``: a case on stdin, its result on stdout or in ``--out FILE``.
+
+With ``--out`` the result goes to the file alone, so that what engines print cannot mix with it; progress goes to the file
+descriptor ``--progress-fd`` as ``phase share`` lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from zplan.errors import ExitCode, ZplanError
+
+
+def main() -> int:
+    """Run one case.
+
+    Returns:
+        0, or the exit code of the error, which is in the result as ``{"error", "hint"}``.
+    """
+    parser = argparse.ArgumentParser(prog="python -m zplan.verify.dryrun", description=__doc__)
+    parser.add_argument("--out", type=Path, help="file for the result")
+    parser.add_argument("--progress-fd", type=int, help="file descriptor for progress lines")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    code, result = _answer(args.progress_fd)
+    text = json.dumps(result)
+    if args.out is not None:
+        args.out.write_text(text + "\n", encoding="utf-8")
+    else:
+        print(text)
+    return code
+
+
+def _answer(progress_fd: int | None) -> tuple[int, dict[str, Any]]:
+    def progress(phase: str, share: float) -> None:
+        if progress_fd is not None:
+            os.write(progress_fd, f"{phase} {share:.3f}\n".encode())
+
+    try:
+        try:
+            raw = json.load(sys.stdin)
+        except ValueError as error:
+            raise ZplanError(f"the case is not JSON: {error}", "give one JSON object on stdin") from error
+        from zplan.verify.dryrun.imports import runner
+
+        return 0, runner().run_case(raw, progress)
+    except ZplanError as error:
+        return int(error.exit_code), {"error": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
+    except KeyboardInterrupt:
+        return int(ExitCode.INTERNAL), {
+            "error": "interrupted",
+            "hint": "run it again",
+            "exit_code": int(ExitCode.INTERNAL),
+        }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Attention as CUDA runs it, for tensors without data: which kernel, and so what autograd keeps.
+
+``flash``: no mask is ever built (flash-attn handles causality and windows itself), grouped heads are not repeated.
+``sdpa``: transformers builds the masks that the model asks for, and the kernel is the one that torch picks on CUDA
+(``aten/src/ATen/native/transformers/cuda/sdp_utils.cpp``): flash without a mask, in 16 bits, with equal head sizes up to 256;
+memory-efficient otherwise, whose mask is converted to the query's dtype and kept for backward by each layer.
+``eager``: the model's own code, nothing replaced.
+
+Head sizes that differ between queries and values (multi-head latent attention) go to the memory-efficient kernel in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+FLASH_HEAD_LIMIT = 256
+"""Largest head size of the flash kernel (``check_head_dim_size_flash``)."""
+FLASH_HEAD_STEP = 8
+"""Head sizes are padded to a multiple of this before the flash kernel (``pad_last_dim`` in ``attention.cpp``)."""
+MASK_ALIGNMENT = 16
+"""Elements to which the memory-efficient kernel pads a mask's last dimension (``pad_bias``)."""
+
+
+def flash(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout: float, scale: float | None
+) -> torch.Tensor:
+    """Causal flash attention on (batch, heads, tokens, head size), keeping what the CUDA kernel keeps."""
+    size = query.shape[-1]
+    excess = -size % FLASH_HEAD_STEP
+    if excess:
+        scale = size**-0.5 if scale is None else scale
+        query, key, value = (torch.nn.functional.pad(item, (0, excess)) for item in (query, key, value))
+    out = torch.ops.aten._scaled_dot_product_flash_attention(query, key, value, dropout, True, False, scale=scale)[0]
+    return out[..., :size] if excess else out
+
+
+def efficient(  # noqa: PLR0913, PLR0917
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    dropout: float,
+    causal: bool,
+    scale: float | None,
+) -> torch.Tensor:
+    """Memory-efficient attention; a boolean mask becomes a tensor of the query's dtype, as torch converts it."""
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask.logical_not(), float("-inf"))
+        columns = mask.shape[-1]
+        if columns % MASK_ALIGNMENT:
+            mask = torch.nn.functional.pad(mask, (0, -columns % MASK_ALIGNMENT))[..., :columns]
+        mask = mask.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
+    needs_grad = query.requires_grad or key.requires_grad or value.requires_grad
+    return torch.ops.aten._scaled_dot_product_efficient_attention(
+        query, key, value, mask, needs_grad, dropout, causal, scale=scale
+    )[0]
+
+
+def _takes_flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
+    return (
+        query.dtype in (torch.bfloat16, torch.float16)
+        and query.shape[-1] == key.shape[-1] == value.shape[-1] <= FLASH_HEAD_LIMIT
+    )
+
+
+def _autocast(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """What autocast does to the operands of attention."""
+    if tensors[0].device.type == "meta" or not torch.is_autocast_enabled(tensors[0].device.type):
+        return tensors
+    dtype = torch.get_autocast_dtype(tensors[0].device.type)
+    return tuple(tensor.to(dtype) for tensor in tensors)
+
+
+def _repeat_heads(tensor: torch.Tensor, heads: int) -> torch.Tensor:
+    times = heads // tensor.shape[1]
+    return tensor if times == 1 else tensor.repeat_interleave(times, dim=1)
+
+
+def cuda_sdpa(  # noqa: PLR0913, PLR0917
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """``F.scaled_dot_product_attention`` with the kernel that CUDA would pick."""
+    query, key, value = _autocast(query, key, value)
+    if attn_mask is None and _takes_flash(query, key, value):
+        return flash(query, key, value, dropout_p, scale)
+    if enable_gqa:
+        key, value = _repeat_heads(key, query.shape[1]), _repeat_heads(value, query.shape[1])
+    return efficient(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _flash_interface(  # noqa: PLR0913, PLR0917
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **kwargs: Any,
+) -> tuple[torch.Tensor, None]:
+    """An attention function of transformers that keeps what the flash-attn package keeps (soft caps included)."""
+    query, key, value = _autocast(query, key, value)
+    if _takes_flash(query, key, value):
+        out = flash(query, key, value, dropout, scaling)
+    else:
+        heads = query.shape[1]
+        key, value = _repeat_heads(key, heads), _repeat_heads(value, heads)
+        out = efficient(query, key, value, None, dropout, True, scaling)
+    return out.transpose(1, 2).contiguous(), None
+
+
+def _no_mask(*args: Any, **kwargs: Any) -> None:
+    return None
+
+
+@contextmanager
+def attention_as_on_cuda(kind: str) -> Iterator[str]:
+    """Replace the attention functions of torch and transformers for a while.
+
+    Args:
+        kind: ``flash``, ``sdpa`` or ``eager``.
+
+    Yields:
+        The ``attn_implementation`` to give to transformers.
+    """
+    from transformers import masking_utils
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    functional = torch.nn.functional
+    masks = masking_utils.ALL_MASK_ATTENTION_FUNCTIONS
+    saved = (
+        functional.scaled_dot_product_attention,
+        masking_utils.find_packed_sequence_indices,
+        ALL_ATTENTION_FUNCTIONS["sdpa"],
+        masks["sdpa"],
+    )
+    # A run on data sees one document per row and builds no mask; without data the question would be answered wrongly.
+    masking_utils.find_packed_sequence_indices = _no_mask
+    if kind != "eager":
+        functional.scaled_dot_product_attention = cuda_sdpa
+    if kind == "flash":
+        ALL_ATTENTION_FUNCTIONS["sdpa"] = _flash_interface
+        masks["sdpa"] = _no_mask
+    try:
+        yield "eager" if kind == "eager" else "sdpa"
+    finally:
+        (
+            functional.scaled_dot_product_attention,
+            masking_utils.find_packed_sequence_indices,
+            ALL_ATTENTION_FUNCTIONS["sdpa"],
+            masks["sdpa"],
+        ) = saved

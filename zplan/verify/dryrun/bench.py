@@ -1,0 +1,108 @@
+"""The bench that an engine is put on: the case, the device, the tracker, and the meter around each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from zplan.memory.moments import TermKey
+from zplan.verify.dryrun.case import Case
+from zplan.verify.dryrun.steps import PHASE_LABEL
+from zplan.verify.model import add_lora, build_model, checkpoint_blocks
+from zplan.verify.tracker import PhasePeak, Tracker
+
+
+@dataclass(slots=True)
+class Bench:
+    """What an engine's ``prepare`` gets."""
+
+    case: Case
+    tracker: Tracker
+    device: str
+    """``meta`` in a dry run, else the real device type."""
+    ghost: bool
+    """Whether tensors carry no data; False when the same engine runs for real."""
+    attention: str = "sdpa"
+    """``attn_implementation`` for transformers."""
+    model: Any = None
+    params: int = 0
+    notes: list[str] = field(default_factory=list)
+    """What this run cannot see or had to assume."""
+    on_model: Callable[[Any], None] | None = None
+    """Called with the model before the engine wraps it."""
+
+    def build(self, dtype: torch.dtype, inside: AbstractContextManager[Any] | None = None) -> Any:
+        """The case's model; unless built ``inside`` a sharding context, it stands on the host until :meth:`arrive`."""
+        case = self.case
+        self.tracker.as_host = self.ghost and inside is None
+        try:
+            model = build_model(
+                case.model,
+                attention=self.attention,
+                dtype=dtype,
+                device=self.device,
+                inside=inside,
+                initialise=not self.ghost,
+            )
+            self.params = sum(getattr(p, "ds_numel", p.numel()) for p in model.parameters())
+            checkpoint_blocks(model, case.checkpointing)
+            if case.lora is not None:
+                model = add_lora(model, case.lora, case.lora_targets)
+        finally:
+            self.tracker.as_host = False
+        self.model = model
+        if self.on_model is not None:
+            self.on_model(model)
+        return model
+
+    def arrive(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Tensors that stood on the host are on the device from now on: what ``module.to(device)`` does."""
+        for tensor in tensors:
+            self.tracker.adopt(tensor.detach(), TermKey.PARAMS, host=False)
+
+    def arrive_whole(self, model: Any) -> None:
+        """Move a whole model from the host to the device."""
+        if self.ghost:
+            self.arrive(model.parameters())
+            self.arrive(model.buffers())
+
+    def input_ids(self) -> torch.Tensor:
+        """A batch of token ids."""
+        shape = (self.case.micro_batch, self.case.seq_len)
+        with self.tracker.creating(TermKey.INPUTS):
+            return torch.randint(0, 100, shape, device=self.device)
+
+
+@dataclass(slots=True)
+class PhaseMeter:
+    """Keeps the peaks of the last step, the maximum over its micro-steps."""
+
+    tracker: Tracker
+    inventory: bool = True
+    on_end: Callable[[str], None] | None = None
+    """Called with the phase before its inventory is taken, to name storages by what they turned out to be."""
+    peaks: dict[str, PhasePeak] = field(default_factory=dict)
+    host_peak: int = 0
+
+    def new_step(self) -> None:
+        """Forget what an earlier step measured."""
+        self.peaks = {phase: peak for phase, peak in self.peaks.items() if phase == "init"}
+        self.host_peak = 0
+
+    def begin(self, phase: str) -> None:
+        """A phase starts."""
+        self.tracker.begin(phase, PHASE_LABEL[phase])
+
+    def end(self, phase: str) -> None:
+        """A phase ends."""
+        if self.on_end is not None:
+            self.on_end(phase)
+        peak = self.tracker.end(self.inventory)
+        best = self.peaks.get(phase)
+        if best is None or peak.device_bytes > best.device_bytes:
+            self.peaks[phase] = peak
+        self.host_peak = max(self.host_peak, peak.host_bytes)

@@ -1,0 +1,175 @@
+"""DeepSpeed ZeRO stages 0-3: the real engine with an accelerator whose device is "meta".
+
+The engine picks its optimizer wrapper by class, so fused Adam is a subclass of DeepSpeed's own, as is CPU Adam for offload.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from zplan.errors import ExitCode, ZplanError
+from zplan.verify.dryrun.bench import Bench
+from zplan.verify.dryrun.case import Case
+from zplan.verify.dryrun.imports import require
+from zplan.verify.dryrun.loss import loss_of
+from zplan.verify.dryrun.optimizers import fused_adam, torch_optimizer
+from zplan.verify.dryrun.patching import replace
+from zplan.verify.dryrun.steps import StepWork
+from zplan.verify.model import DTYPES
+
+DEVICE = "meta"
+
+
+def ds_config(case: Case) -> dict[str, Any]:
+    """The ``ds_config.json`` of a case.
+
+    Args:
+        case: A DeepSpeed case.
+
+    Returns:
+        The configuration as a dict.
+    """
+    zero: dict[str, Any] = {"stage": case.stage}
+    if case.offload != "none":
+        zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+    if case.offload == "all":
+        zero["offload_param"] = {"device": "cpu", "pin_memory": True}
+    zero.update(case.zero)
+    config: dict[str, Any] = {
+        "train_micro_batch_size_per_gpu": case.micro_batch,
+        "gradient_accumulation_steps": case.grad_accum,
+        "zero_optimization": zero,
+        "zero_force_ds_cpu_optimizer": False,
+        "zero_allow_untested_optimizer": True,
+        "gradient_clipping": case.clip,
+        "steps_per_print": 1 << 30,
+    }
+    if case.precision == "bf16":
+        config["bf16"] = {"enabled": True}
+    elif case.precision == "fp16":
+        config["fp16"] = {"enabled": True}
+    elif case.precision == "bf16-pure":
+        raise ZplanError(
+            "DeepSpeed keeps fp32 master weights in bf16 mode", "use --precision bf16, or --engine fsdp2 for bf16-pure"
+        )
+    if case.data_types:
+        config["data_types"] = dict(case.data_types)
+    return config
+
+
+def prepare(bench: Bench) -> StepWork:
+    """Build the model (inside ``zero.Init`` where the case says so) and initialise the engine."""
+    case = bench.case
+    deepspeed = _import(bench)
+    config = ds_config(case)
+    inside = None
+    if case.uses_zero_init:
+        inside = deepspeed.zero.Init(config_dict_or_path=config)
+    model = bench.build(DTYPES[case.precision], inside)
+    if bench.ghost and not case.uses_zero_init:
+        original_to = model.to
+
+        def to(*args: Any, **kwargs: Any) -> Any:
+            bench.arrive_whole(model)
+            return original_to(*args, **kwargs)
+
+        model.to = to
+    engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(case, params), config=config)[0]
+    ids = bench.input_ids()
+
+    def backward(loss: torch.Tensor, last: bool) -> None:
+        engine.backward(loss)
+
+    return StepWork(lambda: loss_of(case.loss, engine, ids), backward, lambda last: engine.step())
+
+
+def _optimizer(case: Case, params: Any) -> Any:
+    """The optimizer that the engine's own config would build, or the one that a trainer hands over."""
+    if case.optimizer == "adamw":
+        if case.offload == "none":
+            from deepspeed.ops.adam import FusedAdam
+
+            return fused_adam(FusedAdam, params)
+        from deepspeed.ops.adam import DeepSpeedCPUAdam
+
+        return fused_adam(DeepSpeedCPUAdam, params, torch.float32)
+    return torch_optimizer(case.optimizer, params, "cpu" if case.offload != "none" else "meta")
+
+
+def _import(bench: Bench) -> Any:
+    """Import DeepSpeed with the bench's device as its accelerator."""
+    require("deepspeed")
+    if not bench.ghost:
+        import deepspeed
+
+        deepspeed.init_distributed(dist_init_required=False)
+        return deepspeed
+    from deepspeed.accelerator import set_accelerator
+
+    set_accelerator(_accelerator(bench))
+    import deepspeed
+    import deepspeed.runtime.zero.linear as zero_linear
+    import deepspeed.runtime.zero.partitioned_param_coordinator as coordinator
+
+    if not deepspeed.__version__.startswith("0.19."):
+        raise ZplanError(
+            f"the dry run knows DeepSpeed 0.19, not {deepspeed.__version__}",
+            "pip install 'deepspeed==0.19.8'",
+            ExitCode.MISSING,
+        )
+    # Compares parameter order between ranks: there are no other ranks.
+    replace(coordinator, "assert_ints_same_as_other_ranks", lambda *args, **kwargs: None)
+    # Would compile a shared-memory collective for CPU runs on first use.
+    replace(sys.modules["deepspeed.comm.torch"], "build_shm_op", lambda: None)
+
+    class _Cpu:
+        def device_name(self) -> str:
+            return "cpu"
+
+    # Chooses autocast decorators by device name; "meta" has none.
+    replace(zero_linear, "get_accelerator", _Cpu)
+    deepspeed.init_distributed("fake", dist_init_required=False)
+    return deepspeed
+
+
+def _accelerator(bench: Bench) -> Any:
+    from deepspeed.accelerator.cpu_accelerator import CPU_Accelerator
+
+    class MetaAccelerator(CPU_Accelerator):  # type: ignore[misc]
+        """Says "meta" wherever CUDA's accelerator says "cuda"."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._name = "meta"
+
+        def device_name(self, device_index: int | None = None) -> str:
+            return "meta"
+
+        def device(self, device_index: int | None = None) -> torch.device:
+            return torch.device("meta")
+
+        def current_device_name(self) -> str:
+            return "meta"
+
+        def on_accelerator(self, tensor: torch.Tensor) -> bool:
+            return tensor.device.type == "meta"
+
+        def pin_memory(self, tensor: torch.Tensor, align_bytes: int = 1) -> torch.Tensor:
+            # tensor.pin_memory() copies into a new page-locked tensor.
+            pinned = torch.empty_like(tensor, device="cpu")
+            entry = bench.tracker.entry(pinned)
+            if entry is not None:
+                entry.pinned = True
+            return pinned
+
+        def is_pinned(self, tensor: torch.Tensor) -> bool:
+            entry = bench.tracker.entry(tensor)
+            return entry is not None and entry.pinned
+
+        def available_memory(self, device_index: int | None = None) -> int:
+            return 1 << 50
+
+    return MetaAccelerator()

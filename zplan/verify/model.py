@@ -1,0 +1,145 @@
+"""Builds the real Hugging Face model of a plan, with its attention, checkpointing and adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from zplan.errors import ExitCode, ZplanError
+
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "bf16-pure": torch.bfloat16}
+
+
+def build_model(
+    config_dict: Mapping[str, Any],
+    *,
+    attention: str,
+    dtype: torch.dtype,
+    device: str,
+    inside: AbstractContextManager[Any] | None = None,
+    initialise: bool = False,
+) -> Any:
+    """A causal language model in training mode.
+
+    Args:
+        config_dict: A Hugging Face ``config.json`` as a dict, with ``model_type``.
+        attention: ``attn_implementation`` for transformers.
+        dtype: Number format of the weights.
+        device: Where to build it.
+        inside: A context to construct it in, such as ``deepspeed.zero.Init``.
+        initialise: Whether to draw random weights; without data there is nothing to draw.
+
+    Returns:
+        The ``...ForCausalLM`` module.
+
+    Raises:
+        ZplanError: If transformers refuses the configuration.
+    """
+    import transformers
+    from transformers import initialization
+
+    spec = {key: value for key, value in config_dict.items() if key not in _NOT_SHAPE}
+    model_type = spec.pop("model_type", None)
+    if not model_type:
+        raise ZplanError(
+            "the model has no Hugging Face config to build it from",
+            "name one that has: zplan verify --model llama-3.1-8b --gpus 8",
+        )
+    try:
+        config = transformers.AutoConfig.for_model(model_type, **spec)
+        config.use_cache = False
+        config._attn_implementation = attention
+        plain = nullcontext() if initialise else initialization.no_init_weights()
+        with plain, torch.device(device), inside or nullcontext():
+            model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
+    except ZplanError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, ImportError, OSError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ZplanError(
+            f"transformers {transformers.__version__} cannot build a causal language model of type {model_type!r}: {first}",
+            "check the config, or try a preset: zplan presets ls models",
+        ) from error
+    return model.train()
+
+
+_NOT_SHAPE = ("architectures", "torch_dtype", "dtype", "transformers_version", "_name_or_path", "auto_map", "use_cache",
+              "quantization_config", "_attn_implementation")  # fmt: skip
+
+
+def checkpoint_blocks(model: Any, checkpointing: str) -> None:
+    """Switch activation checkpointing on as transformers does: non-reentrant, one checkpoint per block.
+
+    Args:
+        model: A Hugging Face model.
+        checkpointing: ``none``, ``full`` or ``every-K`` (the first of each K blocks is checkpointed).
+
+    Raises:
+        ZplanError: If the kind is unknown or the model does not support it.
+    """
+    if checkpointing == "none":
+        return
+    every = 1
+    if checkpointing.startswith("every-"):
+        every = int(checkpointing.removeprefix("every-"))
+    elif checkpointing != "full":
+        raise ZplanError(
+            f"the dry run cannot checkpoint {checkpointing!r}: transformers checkpoints whole blocks",
+            "use --checkpointing full, every-2 or none",
+        )
+    try:
+        model.activation_checkpointing_enable({"use_reentrant": False}, every_n_layers=every)
+    except ValueError as error:
+        raise ZplanError(str(error).splitlines()[0], "use --checkpointing none") from error
+
+
+def decoder_blocks(model: Any) -> tuple[str, torch.nn.ModuleList]:
+    """The list of decoder blocks: the longest ``ModuleList`` of transformer blocks in the model.
+
+    Args:
+        model: A Hugging Face model, wrapped or not.
+
+    Returns:
+        Its dotted name and the list.
+
+    Raises:
+        ZplanError: If there is none.
+    """
+    best: tuple[str, torch.nn.ModuleList] | None = None
+    depth = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.ModuleList) and len(module) == depth:
+            best = best or (name, module)
+    if best is None:
+        raise ZplanError(
+            f"{type(model).__name__} has no list of {depth} blocks to shard",
+            "use --engine deepspeed, which needs none",
+        )
+    return best
+
+
+def add_lora(model: Any, rank: int, targets: tuple[str, ...]) -> Any:
+    """Wrap a model with peft's low-rank adapters and freeze the rest.
+
+    Args:
+        model: A Hugging Face model.
+        rank: Rank of the adapters.
+        targets: Suffixes of module names, or ``("all-linear",)``.
+
+    Returns:
+        peft's model.
+
+    Raises:
+        ZplanError: If peft is missing.
+    """
+    try:
+        import peft
+    except ImportError as error:
+        raise ZplanError("LoRA needs peft", "pip install peft", ExitCode.MISSING) from error
+    wanted: str | list[str] = "all-linear" if tuple(targets) == ("all-linear",) else list(targets)
+    config = peft.LoraConfig(r=rank, target_modules=wanted, task_type="CAUSAL_LM", init_lora_weights=False)
+    # peft casts adapters to fp32 when the base is in 16 bits (autocast_adapter_dtype), as users of Trainer get them.
+    return peft.get_peft_model(model, config)
