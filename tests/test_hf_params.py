@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zplan.inputs.hf import FAMILIES, REWRITTEN, _family, read_config
+from zplan.inputs.hf_families.variation import ACTIVATIONS, ATTENTION_ONLY, DROPOUTS
 from zplan.spec import ModelSpec
 
 torch = pytest.importorskip("torch")
@@ -90,6 +91,7 @@ VARIANTS: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("qwen2_moe", QWEN_MOE, {"num_experts": 0}),
     ("qwen2_moe", QWEN_MOE, {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 3}),
     ("qwen3_moe", QWEN_MOE, {}),
+    ("qwen3_moe", {**LLAMA, "moe_intermediate_size": 20}, {"num_local_experts": 9}),
     ("qwen3_moe", QWEN_MOE, {"head_dim": 20, "attention_bias": True, "mlp_only_layers": [0, 2]}),
     ("qwen3_moe", QWEN_MOE, {"decoder_sparse_step": 3, "tie_word_embeddings": True}),
     ("gemma", LLAMA, {}),
@@ -129,9 +131,11 @@ VARIANTS: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("deepseek_v2", DEEPSEEK, {"q_lora_rank": None, "attention_bias": True, "mlp_bias": True}),
     ("deepseek_v2", DEEPSEEK, {"first_k_dense_replace": 0, "n_shared_experts": 1, "tie_word_embeddings": True}),
     ("deepseek_v3", DEEPSEEK, {}),
+    ("deepseek_v3", {k: v for k, v in DEEPSEEK.items() if k != "n_routed_experts"}, {"num_local_experts": 4}),
     ("deepseek_v3", DEEPSEEK, {"q_lora_rank": None, "attention_bias": True, "tie_word_embeddings": True}),
     ("deepseek_v3", DEEPSEEK, {"first_k_dense_replace": 9, "n_shared_experts": 2}),
     ("gpt2", GPT, {}),
+    ("gpt2", {"vocab_size": 99, "hidden_size": 48, "num_attention_heads": 6, "num_hidden_layers": 1}, {}),
     ("gpt2", GPT, {"n_inner": 100, "tie_word_embeddings": False}),
     ("gpt_bigcode", GPT, {}),
     ("gpt_bigcode", GPT, {"multi_query": False, "n_inner": 100, "tie_word_embeddings": False}),
@@ -203,3 +207,205 @@ def quiet() -> Iterator[None]:
 @pytest.mark.parametrize(("model_type", "base", "changes"), VARIANTS)
 def test_every_tensor(model_type: str, base: dict[str, object], changes: dict[str, object]) -> None:
     check({"model_type": model_type, **base, **changes})
+
+
+@pytest.mark.parametrize("model_type", sorted(FAMILIES))
+def test_missing_keys_are_transformers_defaults(model_type: str) -> None:
+    config_class = type(transformers.AutoConfig.for_model(model_type))
+    theirs = {
+        field.name: field.default_factory() if field.default_factory is not MISSING else field.default
+        for field in fields(config_class)
+    }
+    family = _family(model_type)
+    extra = {"head_dim", "seq_length", "sliding_window_pattern", "layer_types", "pad_token_id"}
+    for key, ours in family.DEFAULTS[model_type].items():
+        if key in theirs:
+            assert ours == theirs[key], key
+        else:  # read by the model code or by __post_init__ without being a field of the config class
+            assert key in extra, key
+    act_key, act = ACTIVATIONS.get(model_type, (None, None))
+    assert act_key is None or theirs[act_key] == act
+    for key, rate in DROPOUTS.get(model_type, ATTENTION_ONLY).items():
+        assert theirs[key] == rate, key
+    renamed = {(old, new) for new, names in family.ALIASES.get(model_type, {}).items() for old in names}
+    backward = {("n_embed", "hidden_size"), ("_sliding_window_pattern", "sliding_window_pattern")}
+    assert renamed - backward <= set(config_class.attribute_map.items()) | {("num_local_experts", "num_experts")}
+
+
+@pytest.mark.parametrize("model_type", sorted(set(FAMILIES) - {"deepseek_v2"}))
+def test_config_with_nothing_but_its_type(model_type: str) -> None:
+    check({"model_type": model_type})
+
+
+def test_every_supported_type_has_variants() -> None:
+    assert {model_type for model_type, _, _ in VARIANTS} == set(FAMILIES)
+
+
+SLIDING = [
+    ("mistral", {}),
+    ("mistral", {"sliding_window": None}),
+    ("mixtral", {"sliding_window": 16}),
+    ("phi3", {"sliding_window": 16}),
+    ("starcoder2", {"sliding_window": 16}),
+    ("qwen2", {"use_sliding_window": True, "max_window_layers": 3}),
+    ("qwen2", {"sliding_window": 16, "max_window_layers": 3}),
+    ("qwen3", {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 0}),
+    ("qwen2_moe", {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 4, "num_experts": 2}),
+    ("qwen3_moe", {"use_sliding_window": True, "sliding_window": 16, "num_experts": 8}),
+    ("gemma2", {}),
+    ("gemma2", {"layer_types": ["full_attention"] * 6 + ["sliding_attention"]}),
+    ("gemma3_text", {}),
+    ("gemma3_text", {"sliding_window": 512, "sliding_window_pattern": 3}),
+    ("gemma3_text", {"sliding_window": 512, "use_bidirectional_attention": True}),
+    ("cohere2", {"sliding_window": 16}),
+    ("smollm3", {"use_sliding_window": True, "sliding_window": 16}),
+    ("smollm3", {"sliding_window": 16}),
+    ("llama", {}),
+    ("gpt2", {"n_layer": 7, "n_embd": 48, "n_head": 6}),
+]
+
+
+@pytest.mark.parametrize(("model_type", "changes"), SLIDING)
+def test_windows_are_those_of_the_modules(model_type: str, changes: dict[str, object]) -> None:
+    per_token = {"num_experts_per_tok": 2} if "num_experts" in changes else {}
+    base = {} if model_type == "gpt2" else {**LLAMA, "num_hidden_layers": 7, **per_token}
+    spec = check({"model_type": model_type, **base, **changes})
+    assert spec.config_json is not None
+    config = transformers.AutoConfig.for_model(**json.loads(spec.config_json))
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    theirs = []
+    for block in model.get_submodule(spec.trunk):
+        attention = getattr(block, "self_attn", None)
+        # families without layer types read the window from the config when attention runs
+        anywhere = None if getattr(config, "layer_types", None) else getattr(config, "sliding_window", None)
+        theirs.append(getattr(attention, "sliding_window", anywhere) or None)
+    assert [spec.block_kinds[kind].sliding_window for kind in spec.layers] == theirs
+
+
+# Published sizes, as the papers and model cards round them.
+PUBLISHED = [
+    (
+        {"model_type": "llama", "vocab_size": 128256, "intermediate_size": 14336, "num_key_value_heads": 8},
+        8_030_261_248,
+    ),
+    ({"model_type": "gpt2"}, 124_439_808),
+    ({"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25}, 1_557_611_200),
+    ({"model_type": "mixtral"}, 46_702_792_704),
+    ({"model_type": "deepseek_v3"}, 671_026_404_352),
+    ({"model_type": "gpt_neox", "vocab_size": 50432}, 20_554_567_680),
+    ({"model_type": "gptj"}, 6_050_882_784),
+    ({"model_type": "falcon"}, 6_921_720_704),
+]
+
+
+@pytest.mark.parametrize(("config", "params"), PUBLISHED)
+def test_published_sizes(config: dict[str, object], params: int) -> None:
+    assert check(config).params == params
+
+
+def test_active_params_of_mixtral_by_hand() -> None:
+    # 32 layers, 8 experts of 3 * 4096 * 14336 = 176_160_768, 2 of them used: 6 idle ones per layer
+    # 46_702_792_704 - 32 * 6 * 176_160_768 = 12_879_925_248
+    spec = read_config({"model_type": "mixtral"}, name="mixtral", source="-")
+    assert (spec.active_params, spec.num_experts, spec.experts_per_token) == (12_879_925_248, 8, 2)
+
+
+def test_rewritten_types_build_the_same_tensors() -> None:
+    text = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"} | {"num_hidden_layers": 3}
+    spec = check({"model_type": "gemma3", "text_config": text, "vision_config": {"hidden_size": 9}})
+    assert spec.family == "gemma3_text" and "image encoder" in spec.notes[0]
+    internlm = {key: value for key, value in LLAMA.items() if key != "num_key_value_heads"}
+    spec = check({"model_type": "internlm", "bias": True, "auto_map": {"AutoModel": "x.Y"}, **internlm})
+    assert spec.family == "llama" and any(w.name == "self_attn.o_proj.bias" for w in spec.block_kinds[0].weights)
+    assert set(REWRITTEN) == {"gemma3", "internlm"}
+
+
+MULTIPLES = st.integers(1, 6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    model_type=st.sampled_from(
+        [
+            "llama",
+            "mistral",
+            "mixtral",
+            "qwen2",
+            "qwen3",
+            "gemma2",
+            "gemma3_text",
+            "phi3",
+            "olmo2",
+            "glm4",
+            "starcoder2",
+        ]
+    ),
+    kv_heads=MULTIPLES,
+    groups=MULTIPLES,
+    head_dim=st.integers(1, 9).map(lambda half: 2 * half),
+    width=st.integers(1, 90),
+    vocab=st.integers(3, 500),
+    layers=st.integers(1, 5),
+    tied=st.booleans(),
+)
+def test_any_dimensions(
+    model_type: str, kv_heads: int, groups: int, head_dim: int, width: int, vocab: int, layers: int, tied: bool
+) -> None:
+    heads = kv_heads * groups
+    check(
+        {
+            "model_type": model_type,
+            "hidden_size": heads * head_dim,
+            "num_attention_heads": heads,
+            "num_key_value_heads": kv_heads,
+            "head_dim": head_dim,
+            "intermediate_size": width,
+            "vocab_size": vocab,
+            "num_hidden_layers": layers,
+            "tie_word_embeddings": tied,
+            **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id"), 0),
+        }
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    model_type=st.sampled_from(["qwen2_moe", "qwen3_moe", "deepseek_v3"]),
+    experts=st.integers(1, 7),
+    per_token=st.integers(1, 7),
+    width=st.integers(1, 30),
+    layers=st.integers(1, 7),
+    step=st.integers(1, 4),
+    dense=st.lists(st.integers(0, 8), max_size=4),
+    first=st.integers(0, 8),
+)
+def test_any_mixture_of_experts(
+    model_type: str,
+    experts: int,
+    per_token: int,
+    width: int,
+    layers: int,
+    step: int,
+    dense: list[int],
+    first: int,
+) -> None:
+    base = (
+        DEEPSEEK | {"n_routed_experts": experts} if model_type == "deepseek_v3" else QWEN_MOE | {"num_experts": experts}
+    )
+    spec = check(
+        {
+            **base,
+            "model_type": model_type,
+            "num_experts_per_tok": min(per_token, experts),
+            "moe_intermediate_size": width,
+            "num_hidden_layers": layers,
+            "decoder_sparse_step": step,
+            "mlp_only_layers": dense,
+            "first_k_dense_replace": first,
+        }
+    )
+    assert spec.active_params <= spec.params
+    routed = {kind for kind, block in enumerate(spec.block_kinds) if block.implementation.endswith(":moe")}
+    idle = 3 * LLAMA["hidden_size"] * width * (experts - min(per_token, experts))
+    assert spec.params - spec.active_params == idle * sum(kind in routed for kind in spec.layers)

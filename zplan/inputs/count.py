@@ -8,8 +8,10 @@ it is and how far its own size is from the count.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import log
+from types import MappingProxyType
 
 from zplan.inputs.hf import read_config
 from zplan.spec import ModelSpec
@@ -37,7 +39,7 @@ def _llama(
     sizes: tuple[int, int, int, int, int, int, int],
     source: str,
     model_type: str = "llama",
-    **others: object,
+    others: Mapping[str, object] = MappingProxyType({}),
 ) -> Published:
     """Returns an entry from (layers, hidden, MLP width, heads, key-value heads, vocabulary, positions)."""
     layers, hidden, width, heads, kv_heads, vocab, positions = sizes
@@ -51,14 +53,14 @@ def _llama(
         "vocab_size": vocab,
         "max_position_embeddings": positions,
     }
-    return Published(name=name, params=params, config=config | others, source=f"{_HUB}{source}")
+    return Published(name=name, params=params, config={**config, **others}, source=f"{_HUB}{source}")
 
 
 def _tied(
     name: str, params: int, sizes: tuple[int, int, int, int, int, int, int], source: str, model_type: str = "llama"
 ) -> Published:
     """Returns an entry as ``_llama`` does, whose head is its embedding."""
-    return _llama(name, params, sizes, source, model_type, tie_word_embeddings=True)
+    return _llama(name, params, sizes, source, model_type, {"tie_word_embeddings": True})
 
 
 def _gpt(name: str, params: int, sizes: tuple[int, int, int], vocab: int, source: str) -> Published:
@@ -94,7 +96,7 @@ SHAPES: tuple[Published, ...] = (
     _llama(
         *("mistral-small-24b", 23_572_403_200, (40, 5120, 32768, 32, 8, 131072, 32768)),
         *("mistralai/Mistral-Small-24B-Base-2501", "mistral"),
-        **_LARGE_MISTRAL,
+        _LARGE_MISTRAL,
     ),
     _llama("llama-30b", 32_528_943_616, (60, 6656, 17920, 52, 52, 32000, 2048), "huggyllama/llama-30b"),
     _llama("yi-34b", 34_388_917_248, (60, 7168, 20480, 56, 8, 64000, 4096), "01-ai/Yi-34B"),
@@ -103,7 +105,7 @@ SHAPES: tuple[Published, ...] = (
     _llama(
         *("mistral-large-123b", 122_610_069_504, (88, 12288, 28672, 96, 8, 32768, 131072)),
         *("mistralai/Mistral-Large-Instruct-2407", "mistral"),
-        **_LARGE_MISTRAL,
+        _LARGE_MISTRAL,
     ),
     _gpt("gpt-3", 174_604_259_328, (96, 12288, 96), 50257, "arXiv:2005.14165, table 2.1"),
     _llama("llama-3.1-405b", 405_853_388_800, (126, 16384, 53248, 128, 8, 128256, 131072), "meta-llama/Llama-3.1-405B"),

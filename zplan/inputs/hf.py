@@ -226,30 +226,37 @@ def read_config_file(path: str | os.PathLike[str]) -> ModelSpec:
         ZplanError: There is no such file, it cannot be read, or what it says is not a supported model.
     """
     given = Path(path)
-    source = str(given)
+    source = _printable(str(given))
     try:
         folder = given.is_dir()
         file = given / "config.json" if folder else given
         if folder and not file.exists():
-            raise _no_config(given)
+            raise _no_config(given, source)
     except (OSError, ValueError) as error:  # a name too long for the file system, or with a NUL in it
-        raise ZplanError(f"{source[:80]!r}: cannot be read ({error})", EXPECTED) from None
+        reason = getattr(error, "strerror", None) or "not a file name"
+        raise ZplanError(f"{source}: cannot be read ({reason})", EXPECTED) from None
     return read_config(read_json_object(file, source=source, hint=EXPECTED), name=_name(given), source=source)
 
 
-def _no_config(folder: Path) -> ZplanError:
+def _printable(path: str) -> str:
+    """Returns a path as it may stand in one line: as it is, unless it holds control characters or is absurdly long."""
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path)
+    return text if len(text) <= 300 else f"{text[:100]}...{text[-100:]}"
+
+
+def _no_config(folder: Path, source: str) -> ZplanError:
     """Returns the error for a folder without a ``config.json``, after a look at what it holds instead."""
     if (folder / "adapter_config.json").exists():
         return ZplanError(
-            f"{folder}: holds an adapter (adapter_config.json), not a model",
+            f"{source}: holds an adapter (adapter_config.json), not a model",
             "name its base model and the adapter's rank: zplan estimate --model llama-3.1-8b --lora 16",
         )
     if (folder / "params.json").exists():
         return ZplanError(
-            f"{folder}: has no config.json; its params.json is the original format of the model's authors",
+            f"{source}: has no config.json; its params.json is the original format of the model's authors",
             EXPECTED,
         )
-    return ZplanError(f"{folder}: is a folder without a config.json", EXPECTED)
+    return ZplanError(f"{source}: is a folder without a config.json", EXPECTED)
 
 
 def _name(given: Path) -> str:
