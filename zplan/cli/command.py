@@ -29,8 +29,19 @@ class WordArgument(TyperArgument):
         return value
 
 
+def _plain_flag(option: Any) -> Any:
+    """A flag whose default is None is converted, and so imports pydantic; False is taken as it is."""
+    if option is not None and option.default is None:
+        option.default = False
+    return option
+
+
 class Group(TyperGroup):
     """A group of commands that answers with its help when nothing is asked."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The help flag, as a plain False when it is not given."""
+        return _plain_flag(super().get_help_option(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Without arguments, show the help."""
@@ -48,6 +59,10 @@ class Command(TyperCommand):
                 parameter.__class__ = WordOption
             elif type(parameter) is TyperArgument and parameter.nargs == 1:
                 parameter.__class__ = WordArgument
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The help flag, as a plain False when it is not given."""
+        return _plain_flag(super().get_help_option(ctx))
 
 
 def takes_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,112 @@
+"""How fast zplan starts, and how many plans it prices.
+
+``cold_ratio``: whole process of ``zplan estimate --params 7B --gpus 8 --gpu-mem 80 --json`` over whole process of
+importing what it is built with (typer, rich, pydantic), median of alternating runs. ``plans_per_second``: ``estimate``
+over plans that all differ, on one core. ``search_seconds`` and ``dryrun`` are null where zplan has no such verb yet.
+
+Run: ``python benchmarks/speed.py [--json]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+RUNS = 20
+FLOOR = ("-c", "import typer, rich.console, rich.table, pydantic")
+ESTIMATE = ("estimate", "--params", "7B", "--gpus", "8", "--gpu-mem", "80", "--json")
+
+
+def zplan_command() -> tuple[str, ...]:
+    """The installed command, or the module where it is not installed as one."""
+    script = Path(sys.executable).with_name("zplan")
+    return (str(script),) if script.exists() else (sys.executable, "-m", "zplan")
+
+
+def seconds(command: tuple[str, ...], environment: dict[str, str]) -> float:
+    """Wall time of one whole process; it must succeed."""
+    start = perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    return perf_counter() - start
+
+
+def cold_start(runs: int = RUNS) -> tuple[float, float]:
+    """Median seconds of the estimate and of the imports, run in turns so that a busy machine slows both."""
+    environment = {**os.environ, "ZPLAN_NO_CACHE": "1"}
+    commands = ((*zplan_command(), *ESTIMATE), (sys.executable, *FLOOR))
+    for command in commands:
+        seconds(command, environment)
+    times = [[seconds(command, environment) for command in commands] for _ in range(runs)]
+    return median(pair[0] for pair in times), median(pair[1] for pair in times)
+
+
+def plans() -> list[Any]:
+    """Plans that all differ: stages and offload, ranks, micro-batches, lengths, checkpointing, two models."""
+    from zplan.inputs.model import resolve_model
+    from zplan.spec import Checkpointing, ClusterSpec, Job, Offload, Plan
+
+    variants = [(0, Offload.NONE), (1, Offload.NONE), (2, Offload.NONE), (2, Offload.OPTIMIZER), (3, Offload.NONE)]
+    variants += [(3, Offload.OPTIMIZER), (3, Offload.ALL)]
+    models = [resolve_model(params="7B", model=None), resolve_model(params=None, model="llama-3.1-8b")]
+    clusters = [
+        ClusterSpec(gpus=gpus, nodes=max(1, gpus // 8), gpu_capacity_bytes=80 * 2**30, host_capacity_bytes=2**40)
+        for gpus in (2, 4, 8, 16, 32, 64, 128, 256)
+    ]
+    batches = product((1, 2, 3, 4, 6, 8, 12, 16), (512, 1024, 2048, 3072, 4096, 6144, 8192, 16384))
+    shapes = product(batches, (Checkpointing(), Checkpointing(kind="full")))
+    jobs = [
+        Job(stage=stage, offload=offload, micro_batch=micro_batch, seq_len=seq_len, checkpointing=checkpointing)
+        for ((micro_batch, seq_len), checkpointing), (stage, offload) in product(shapes, variants)
+    ]
+    return [Plan(model=model, cluster=cluster, job=job) for model, cluster, job in product(models, clusters, jobs)]
+
+
+def throughput() -> tuple[float, int]:
+    """Plans per second on one core, every plan priced once, and how many there were."""
+    from zplan.memory.estimate import estimate
+
+    todo = plans()
+    warm = replace(todo[0], job=replace(todo[0].job, seq_len=7))
+    estimate(warm)
+    start = perf_counter()
+    for plan in todo:
+        estimate(plan)
+    return len(todo) / (perf_counter() - start), len(todo)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--runs", type=int, default=RUNS, help="processes of each kind")
+    arguments = parser.parse_args()
+    ours, floor = cold_start(arguments.runs)
+    per_second, priced = throughput()
+    result: dict[str, Any] = {
+        "cold_ratio": round(ours / floor, 3),
+        "plans_per_second": round(per_second),
+        "search_seconds": None,
+        "search_plans": None,
+        "dryrun": {},
+        "cold_seconds": {"zplan": round(ours, 4), "imports": round(floor, 4), "runs": arguments.runs},
+        "plans_priced": priced,
+    }
+    if arguments.json:
+        print(json.dumps(result))
+        return
+    cold = f"{result['cold_ratio']:.2f} of importing typer, rich and pydantic ({floor * 1000:.0f} ms)"
+    print(f"start:  {ours * 1000:.0f} ms, {cold}")
+    print(f"plans:  {per_second:,.0f} per second on one core ({priced:,} different plans)")
+
+
+if __name__ == "__main__":
+    main()
