@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from pathlib import Path
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.spec import ModelSpec
@@ -30,14 +30,15 @@ def fetch_config(repo_id: str) -> ModelSpec:
             f"pip install 'zplan[hub]', or {BY_HAND}",
             ExitCode.MISSING,
         ) from None
-    from zplan.inputs.hf import read_config_file
+    from zplan.inputs.hf import EXPECTED, read_config
+    from zplan.inputs.jsonfile import read_json_object
 
     try:
         path = huggingface_hub.hf_hub_download(repo_id=repo_id, filename="config.json")
     except Exception as error:
         raise _explain(repo_id, error) from None
-    spec = read_config_file(path)
-    return replace(spec, name=repo_id, source=f"{repo_id} (hub)")
+    source = f"{repo_id} (hub)"
+    return read_config(read_json_object(Path(path), source=source, hint=EXPECTED), name=repo_id, source=source)
 
 
 def _explain(repo_id: str, error: Exception) -> ZplanError:

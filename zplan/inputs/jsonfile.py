@@ -36,6 +36,8 @@ def read_json_object(path: Path, *, source: str, hint: str) -> dict[str, object]
         raise ZplanError(f"{source}: no such file", hint) from None
     except OSError as error:
         raise ZplanError(f"{source}: cannot be read ({error.strerror or error})", hint) from None
+    except ValueError:  # a NUL in the name
+        raise ZplanError(f"{source}: cannot be the name of a file", hint) from None
     if not isinstance(parsed, dict):
         raise ZplanError(f"{source}: holds {_kind(parsed)}, not a JSON object", hint)
     return parsed
