@@ -1,0 +1,369 @@
+"""Turns rows of a file like ``benchmarks/data/measured.yaml`` into plans: one place, the same rules for every row.
+
+A rule looks at what a row says (engine, precision, architecture), never at its id or source. What a plan cannot express
+is a :class:`Skipped` with the reason, not a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from zplan.errors import ZplanError
+from zplan.inputs.hf import read_config
+from zplan.inputs.presets import GPUS, MODELS, find, list_gpus, load_gpu, load_model
+from zplan.memory.optimizers import OPTIMIZERS
+from zplan.spec import (
+    Attention,
+    Checkpointing,
+    ClusterSpec,
+    Engine,
+    GpuSpec,
+    Job,
+    Lora,
+    Loss,
+    ModelSpec,
+    Offload,
+    Plan,
+    Precision,
+    Quantize,
+)
+
+DATA = Path(__file__).parent / "data" / "measured.yaml"
+NODE_SIZE = 8
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A row that no plan expresses."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPlan:
+    """A row as a plan."""
+
+    id: str
+    plan: Plan
+    replicas: int = 1
+    """Copies of the sharded group (HSDP): the plan's cluster is one of them."""
+    notes: tuple[str, ...] = ()
+    """What had to be read into the row."""
+
+
+class _SkipError(Exception):
+    """Why a row has no plan."""
+
+
+def load_rows(path: Path | None = None) -> list[dict[str, Any]]:
+    """Rows of a data file; the project's own by default."""
+    with (path or DATA).open(encoding="utf-8") as file:
+        rows = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise SystemExit(f"error: {path or DATA} is not a list of rows with ids")
+    return rows
+
+
+def row_plan(row: Row) -> RowPlan | Skipped:
+    """The plan that a row describes, or why there is none."""
+    notes: list[str] = []
+    try:
+        _refuse(row)
+        model = _model(row, notes)
+        engine, stage = _engine(row)
+        cluster, replicas = _cluster(row, notes)
+        if engine is Engine.DDP and cluster.gpus == 1:
+            engine = Engine.SINGLE
+        job = _job(row, engine, stage, notes)
+    except (_SkipError, ZplanError) as error:
+        return Skipped(id=str(row["id"]), why=str(error))
+    plan = Plan(model=model, cluster=cluster, job=job)
+    return RowPlan(id=str(row["id"]), plan=plan, replicas=replicas, notes=tuple(notes))
+
+
+def _text(row: Row, key: str) -> str:
+    value = row.get(key)
+    return "" if value is None else str(value).lower()
+
+
+def _refuse(row: Row) -> None:
+    """What zplan does not plan at all."""
+    parallel = row.get("parallel") or {}
+    split = [name for name in ("tp", "pp", "cp", "ep", "sp") if int(parallel.get(name) or 1) > 1]
+    if split or re.search(r"ulysses sp[2-9]|cp[2-9]", _text(row, "engine")):
+        raise _SkipError(f"splits the model or the sequence ({', '.join(split) or _text(row, 'engine')})")
+    if "megatron" in _text(row, "engine") or "llm.c" in _text(row, "engine"):
+        raise _SkipError(f"engine {row['engine']} is not planned")
+    if "float8" in _text(row, "precision"):
+        raise _SkipError("float8 matmuls")
+    if "type" in (row.get("arch") or {}):
+        raise _SkipError(f"architecture: {row['arch']['type']}")
+    for key in ("micro_batch", "seq", "n_gpus"):
+        if not isinstance(row.get(key), int):
+            raise _SkipError(f"{key} is not known")
+    if "activations->cpu" in _text(row, "offload") + _text(row, "act_ckpt"):
+        raise _SkipError("activations are offloaded")
+
+
+@lru_cache(maxsize=256)
+def _named_model(name: str) -> ModelSpec | None:
+    return load_model(name) if find(MODELS, name) is not None else None
+
+
+def _model(row: Row, notes: list[str]) -> ModelSpec:
+    """A preset of that name and size, else an architecture built from ``arch``."""
+    arch = row.get("arch") or {}
+    named = _named_model(str(row["model"]))
+    if named is not None and (named.hidden_size, named.num_layers) == (arch.get("hidden"), arch.get("layers")):
+        return named
+    missing = [key for key in ("layers", "hidden", "heads", "ffn", "vocab") if not isinstance(arch.get(key), int)]
+    if missing:
+        raise _SkipError(f"architecture lacks {', '.join(missing)}")
+    config = _config(arch, int(row["seq"]))
+    notes.append(f"architecture built as {config['model_type']}")
+    return read_config(config, name=str(row["model"]), source="arch of the row")
+
+
+def _config(arch: Mapping[str, Any], seq: int) -> dict[str, Any]:
+    """A ``config.json`` with the sizes of ``arch`` in the family that is built like it."""
+    heads, kv = arch["heads"], arch.get("kv_heads") or arch["heads"]
+    tied = arch.get("tied") is True or "tied in hf" in str(arch.get("tied")).lower()
+    common = {
+        "vocab_size": arch["vocab"],
+        "hidden_size": arch["hidden"],
+        "intermediate_size": arch["ffn"],
+        "num_hidden_layers": arch["layers"],
+        "num_attention_heads": heads,
+        "max_position_embeddings": max(seq, 2048),
+        "tie_word_embeddings": tied,
+    }
+    gated = "glu" in str(arch.get("mlp", "swiglu"))
+    if gated:
+        grouped = {**common, "num_key_value_heads": kv}
+        if "experts" in arch:
+            moe = {"num_local_experts": arch["experts"], "num_experts_per_tok": arch.get("experts_per_token", 2)}
+            return {**grouped, **moe, "model_type": "mixtral", "sliding_window": None}
+        if arch.get("qkv_bias"):
+            return {**grouped, "model_type": "qwen2"}
+        if arch.get("head_dim") and arch["head_dim"] * heads != arch["hidden"]:
+            return {**grouped, "model_type": "mistral", "head_dim": arch["head_dim"], "sliding_window": None}
+        return {**grouped, "model_type": "llama"}
+    if arch.get("bias") is False and arch["ffn"] == 4 * arch["hidden"]:
+        return {
+            "model_type": "mpt",
+            "vocab_size": arch["vocab"],
+            "d_model": arch["hidden"],
+            "n_heads": heads,
+            "n_layers": arch["layers"],
+            "max_seq_len": max(seq, 2048),
+            "tie_word_embeddings": tied,
+        }
+    if arch.get("parallel_residual"):
+        return {**common, "model_type": "gpt_neox"}
+    if "alibi" in str(arch.get("pos", "")):
+        sizes = {"hidden_size": arch["hidden"], "n_head": heads, "n_layer": arch["layers"], "vocab_size": arch["vocab"]}
+        return {**sizes, "model_type": "bloom", "tie_word_embeddings": tied}
+    return {
+        "model_type": "gpt2" if kv == heads else "gpt_bigcode",
+        **({} if kv == heads else {"multi_query": True}),
+        "vocab_size": arch["vocab"],
+        "n_embd": arch["hidden"],
+        "n_inner": arch["ffn"],
+        "n_head": heads,
+        "n_layer": arch["layers"],
+        "n_positions": max(seq, 1024),
+        "tie_word_embeddings": tied,
+    }
+
+
+def _engine(row: Row) -> tuple[Engine, int]:
+    """Engine and stage from the row's words."""
+    words = _text(row, "engine")
+    stage = re.search(r"zero-?([0-3])", words)
+    if "deepspeed" in words and stage:
+        return Engine.DEEPSPEED, int(stage[1])
+    kept = "shard_grad_op" in words
+    if "fsdp2" in words:
+        return Engine.FSDP2, 2 if kept else 3
+    if "fsdp" in words:
+        return Engine.FSDP1, 2 if kept else 3
+    if "ddp" in words:
+        return Engine.DDP, 0
+    if words.startswith("single"):
+        return Engine.SINGLE, 0
+    raise _SkipError(f"engine {row.get('engine')} is not planned")
+
+
+@lru_cache(maxsize=64)
+def _card(words: str) -> tuple[GpuSpec, str | None]:
+    """The preset of a card by its words; the same card with other memory where that is all there is."""
+    name = words.lower().replace("a100/a800", "a100")
+    if "/" in name:
+        raise _SkipError(f"which card it was is not certain: {words}")
+    name = re.sub(r"gib?$|gb?$", "g", name)
+    name = re.sub(r"^a6000ada", "rtx-6000-ada", re.sub(r"^rtx(?=\d)", "rtx-", name))
+    if find(GPUS, name) is not None:
+        return load_gpu(name), None
+    base, _, size = name.rpartition("-")
+    base = base or size
+    near = [load_gpu(preset) for preset in list_gpus() if re.fullmatch(re.escape(base) + r"-\d+g", preset)]
+    if not near:
+        raise _SkipError(f"no preset for the card {words}")
+    memory = int(re.sub(r"\D", "", size) or 0)
+    gpu = min(near, key=lambda card: abs(card.label_gib - memory) if memory else -card.label_gib)
+    return gpu, f"{words} taken as {gpu.title}"
+
+
+def _cluster(row: Row, notes: list[str]) -> tuple[ClusterSpec, int]:
+    gpu, note = _card(str(row["gpu"]))
+    notes.extend([note] if note else [])
+    gpus = int(row["n_gpus"])
+    parallel = row.get("parallel") or {}
+    replicas = 1
+    if "hsdp" in _text(row, "engine") and parallel.get("dp_replicate"):
+        replicas, gpus = int(parallel["dp_replicate"]), int(parallel["dp_shard"])
+    nodes = max(1, gpus // NODE_SIZE) if gpus % NODE_SIZE == 0 else 1
+    label = row.get("gpu_mem_gb")
+    capacity = gpu.memory_bytes
+    if isinstance(label, int | float) and abs(label - gpu.label_gib) > 1:
+        capacity = int(label * gpu.memory_bytes / gpu.label_gib)
+    return ClusterSpec(gpus=gpus, nodes=nodes, gpu=gpu, gpu_capacity_bytes=capacity), replicas
+
+
+def _precision(row: Row) -> Precision:
+    """Number formats: who holds fp32 masters decides, not the compute dtype."""
+    words, states = _text(row, "precision"), _text(row, "state_dtypes")
+    if words == "fp32":
+        return Precision.FP32
+    if row.get("method") in ("lora", "qlora") and "fp32 weights" not in states:
+        return Precision.BF16_PURE
+    if ("pure" in words and "mp pure" not in words) or "bf16-true" in words or "pure bf16" in states:
+        return Precision.BF16_PURE
+    if "bf16-weights" in words:
+        return Precision.BF16_PURE
+    if words == "bf16" and row.get("method") == "full" and "fp32" not in states:
+        return Precision.BF16_PURE
+    return Precision.FP16 if "fp16" in words and "bf16" not in words else Precision.BF16
+
+
+def _optimizer(row: Row, notes: list[str]) -> str:
+    words = _text(row, "optimizer")
+    if "8bit" in words or "8-bit" in words:
+        return "paged_adamw_8bit" if "paged" in words else "adamw_8bit"
+    if "paged" in words:
+        return "paged_adamw"
+    if "fused" in words or "cpu_adam" in words:
+        return "adamw"
+    if "adafactor" in words:
+        return "adafactor"
+    if "adam" in words:
+        # Without a word on the form: what torch.optim and transformers run by default (foreach); DeepSpeed builds its
+        # own.
+        deepspeed = "deepspeed" in _text(row, "engine") and "torch" not in words
+        return "adamw" if deepspeed else "adamw_torch"
+    name = words.split(" ")[0]
+    if name in OPTIMIZERS:
+        return name
+    notes.append("optimizer not stated: AdamW assumed")
+    return "adamw"
+
+
+def _checkpointing(row: Row, notes: list[str]) -> Checkpointing:
+    words = _text(row, "act_ckpt")
+    if words.startswith("full"):
+        return Checkpointing(kind="full")
+    if words.startswith("selective-op"):
+        notes.append("selective-op checkpointing taken as every second block")
+        return Checkpointing(kind="every-k", every=2)
+    if words.startswith("none"):
+        return Checkpointing()
+    raise _SkipError(f"activation checkpointing {words or 'not stated'}")
+
+
+def _loss(row: Row) -> Loss:
+    words = _text(row, "ce")
+    if "fused-linear" in words or "cutcross" in words:
+        return Loss.FUSED
+    return Loss.CHUNKED if "chunk" in words else Loss.STANDARD
+
+
+def _lora(row: Row, notes: list[str]) -> Lora | None:
+    if row.get("method") not in ("lora", "qlora"):
+        return None
+    said = row.get("lora") or {}
+    rank = said.get("r") or said.get("rank") or 16
+    targets = said.get("targets")
+    if not isinstance(targets, list):
+        if targets is not None:
+            notes.append(f"LoRA targets {targets} taken as the query, key and value projections")
+            return Lora(rank=rank, targets=("q_proj", "k_proj", "v_proj"))
+        return Lora(rank=rank)
+    aliases = {
+        "k": "k_proj",
+        "q": "q_proj",
+        "v": "v_proj",
+        "up": "up_proj",
+        "down": "down_proj",
+        "gate": "gate_proj",
+        "output_proj": "o_proj",
+        "w1": "gate_proj",
+        "w2": "down_proj",
+        "w3": "up_proj",
+        "attn.c_proj": "o_proj",
+    }
+    names: list[str] = []
+    for target in targets:
+        word = str(target).split(" ")[0]
+        names += ["q_proj", "k_proj", "v_proj", "c_attn"] if word == "c_attn" else [aliases.get(word, word)]
+    return Lora(rank=rank, targets=tuple(names))
+
+
+def _offload(row: Row, engine: Engine) -> Offload:
+    words = _text(row, "offload")
+    if words in ("", "none"):
+        return Offload.NONE
+    if engine in (Engine.DDP, Engine.SINGLE):
+        raise _SkipError(f"offload {words} without a sharding engine")
+    if "params" in words:
+        return Offload.ALL
+    if "optimizer" in words:
+        return Offload.OPTIMIZER
+    raise _SkipError(f"offload {words}")
+
+
+def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
+    words = _text(row, "flash")
+    lora = _lora(row, notes)
+    quantize = None
+    if row.get("method") == "qlora":
+        quantize = Quantize.INT8 if "int8" in str((row.get("lora") or {}).get("quant")).lower() else Quantize.NF4
+        if "gptq" in str((row.get("lora") or {}).get("quant")).lower():
+            notes.append("GPTQ int4 weights taken as nf4")
+    job = Job(
+        engine=engine,
+        stage=stage,
+        offload=_offload(row, engine),
+        precision=_precision(row),
+        optimizer=_optimizer(row, notes),
+        micro_batch=int(row["micro_batch"]),
+        seq_len=int(row["seq"]),
+        grad_accum=int(row.get("grad_accum") or 1),
+        checkpointing=_checkpointing(row, notes),
+        attention=Attention.EAGER if "eager" in words or words == "none" else Attention.FLASH,
+        loss=_loss(row),
+        compile=bool(row.get("compile")),
+        lora=lora,
+        quantize=quantize,
+    )
+    if engine is Engine.SINGLE:
+        return replace(job, stage=0)
+    return job

@@ -1,0 +1,185 @@
+"""Holds predicted step times against published throughput: ``python benchmarks/throughput.py [--data FILE] [--json]``.
+
+Errors are |predicted / measured - 1| on tokens per second per GPU. A pair is two answered rows of one ``sweep_group``;
+it is right when the faster one (tokens per second per GPU) is predicted to be the faster one. Pairs measured within 1
+% of each other have no order and do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rows import Skipped, load_rows, row_plan
+
+from zplan.advice.timing import step_time
+from zplan.spec import Plan
+
+SAME_SPEED = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One row, predicted."""
+
+    id: str
+    source: str
+    group: str | None
+    measured: float
+    predicted: float
+    bound_by: str
+
+    @property
+    def error(self) -> float:
+        """Signed relative error."""
+        return self.predicted / self.measured - 1
+
+
+def measured_rate(row: Mapping[str, Any], plan: Plan) -> float | str:
+    """Tokens per second per GPU that a row reports, or why it cannot be told."""
+    value, unit = float(row["throughput"]["value"]), str(row["throughput"]["unit"])
+    tokens = plan.job.micro_batch * plan.job.seq_len * plan.job.grad_accum
+    samples = re.fullmatch(r"s per (\d+) samples", unit)
+    if unit == "tokens/s/gpu":
+        return value
+    if unit == "samples/s" or samples:
+        if "truncated" in str(row.get("note")):
+            return "tokens per sample are not known: samples of all lengths, cut at the sequence length"
+        per_second = int(samples[1]) / value if samples else value
+        return per_second * plan.job.seq_len / int(row["n_gpus"])
+    if re.match(r"s/(step|iteration)", unit):
+        return tokens / value
+    if re.match(r"ms/(step|iteration)", unit):
+        return tokens / value * 1000
+    return f"unit {unit} is not known"
+
+
+def answer(row: Mapping[str, Any]) -> Answer | Skipped:
+    """Predicts one row."""
+    made = row_plan(row)
+    if isinstance(made, Skipped):
+        return made
+    measured = measured_rate(row, made.plan)
+    if isinstance(measured, str):
+        return Skipped(id=made.id, why=measured)
+    time = step_time(made.plan, replicas=made.replicas)
+    if time is None:
+        return Skipped(id=made.id, why="no card")
+    share = time.hardware_flops_share * measured / time.tokens_per_second_per_gpu
+    if share > 1:
+        why = f"the row's own figure needs {share:.1f} times the card's peak FLOP/s"
+        return Skipped(id=made.id, why=why)
+    return Answer(
+        id=made.id,
+        source=str(row.get("source_id")),
+        group=row.get("sweep_group"),
+        measured=measured,
+        predicted=time.tokens_per_second_per_gpu,
+        bound_by=time.bound_by,
+    )
+
+
+def count_pairs(answers: list[Answer]) -> tuple[int, int]:
+    """Pairs within sweep groups, and how many come out in the measured order."""
+    groups: dict[str, list[Answer]] = defaultdict(list)
+    for one in answers:
+        if one.group:
+            groups[one.group].append(one)
+    pairs = right = 0
+    for members in groups.values():
+        for a, b in combinations(members, 2):
+            if abs(a.measured / b.measured - 1) <= SAME_SPEED:
+                continue
+            pairs += 1
+            right += (a.measured > b.measured) == (a.predicted > b.predicted) and a.predicted != b.predicted
+    return pairs, right
+
+
+def percentile(values: list[float], share: float) -> float | None:
+    """Nearest-rank percentile."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))] if ordered else None
+
+
+def report(path: Path | None) -> dict[str, Any]:
+    """The whole answer."""
+    rows = [row for row in load_rows(path) if (row.get("throughput") or {}).get("value")]
+    results = [answer(row) for row in rows]
+    answers = [one for one in results if isinstance(one, Answer)]
+    errors = [abs(one.error) for one in answers]
+    pairs, right = count_pairs(answers)
+    core = {str(row["id"]) for row in rows if row.get("core")}
+    sources: dict[str, list[Answer]] = defaultdict(list)
+    for one in answers:
+        sources[one.source].append(one)
+    return {
+        "rows": len(rows),
+        "answered": len(answers),
+        "median": median(errors) if errors else None,
+        "p90": percentile(errors, 0.9),
+        "pairs": pairs,
+        "pairs_right": right,
+        "core": _figures([one for one in answers if one.id in core]),
+        "sources": {name: _figures(members) for name, members in sorted(sources.items())},
+        "unanswered": [{"id": one.id, "why": one.why} for one in results if isinstance(one, Skipped)],
+        "worst": [
+            {"id": one.id, "error": round(one.error, 3), "bound_by": one.bound_by}
+            for one in sorted(answers, key=lambda one: -abs(one.error))[:12]
+        ],
+    }
+
+
+def _figures(answers: list[Answer]) -> dict[str, Any]:
+    errors = [one.error for one in answers]
+    pairs, right = count_pairs(answers)
+    return {
+        "n": len(errors),
+        "median": median(map(abs, errors)) if errors else None,
+        "bias": median(errors) if errors else None,
+        "pairs": pairs,
+        "pairs_right": right,
+    }
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="YAML with rows like benchmarks/data/measured.yaml")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--all", action="store_true", help="also every row")
+    options = parser.parse_args()
+    result = report(options.data)
+    if options.json:
+        print(json.dumps(result, indent=2))
+        return
+    print(f"{result['answered']} of {result['rows']} rows answered: median error {_percent(result['median'])}, 90th")
+    print(f"percentile {_percent(result['p90'])}; order right in {result['pairs_right']} of {result['pairs']} pairs")
+    print(f"core rows: {result['core']['n']}, median {_percent(result['core']['median'])}")
+    for name, figures in result["sources"].items():
+        line = f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  bias"
+        print(f"{line} {_percent(figures['bias']):>7s}  pairs {figures['pairs_right']}/{figures['pairs']}")
+    if options.all:
+        for row in load_rows(options.data):
+            if not (row.get("throughput") or {}).get("value"):
+                continue
+            one = answer(row)
+            if isinstance(one, Answer):
+                print(f"  {one.error:+7.1%}  {one.predicted:9.0f}  {one.measured:9.0f}  {one.bound_by:8s} {one.id}")
+    for one in result["unanswered"] if options.all else []:
+        print(f"  skipped {one['id']}: {one['why']}")
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+if __name__ == "__main__":
+    main()

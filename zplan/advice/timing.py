@@ -1,0 +1,215 @@
+"""step_time(plan): how long one optimizer step takes, in which parts, and what it waits for.
+
+The GPU works through matmuls, attention and elementwise kernels one after another; collectives and host copies run
+beside them and show only where they take longer; the optimizer step and whatever it waits for comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from zplan.advice import rates, work
+from zplan.advice.traffic import Traffic, traffic
+from zplan.memory.optimizers import optimizer_spec
+from zplan.memory.params import layout
+from zplan.spec import Attention, Engine, GpuSpec, Job, ModelSpec, Offload, Plan, Precision, Quantize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTime:
+    """Predicted time of one optimizer step."""
+
+    step_seconds: float
+    tokens_per_second_per_gpu: float
+    bound_by: str
+    """``compute``, ``memory``, ``network``, ``nvlink``, ``pcie``, ``cpu`` or ``nvme``: where most of the step goes."""
+    parts: Mapping[str, float]
+    """Seconds of the step by cause, sums to ``step_seconds``; what hides behind something longer is not counted."""
+    hidden_seconds: float
+    """Communication that runs beside computation and costs nothing."""
+    model_flops_share: float
+    """Model FLOPs (no recomputation) over the card's peak: MFU."""
+    hardware_flops_share: float
+    """The same with recomputation: HFU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """GPU work of one micro-step, in seconds."""
+
+    matmul: float
+    attention: float
+    elementwise: float
+    launch: float
+    """Time that Python needs to launch it all; hidden while the GPU has more to do."""
+    model_flops: float
+    recomputed_flops: float
+
+
+def _matmul_seconds(shape: work.Shape, tokens: int, recomputed: float, flops: float) -> tuple[float, float, float]:
+    """Seconds of a micro-step's matmuls, its FLOPs without recomputation, and those of recomputation.
+
+    Formula: 2 T i o per matmul in forward, as much for the gradient of its input, as much for the gradient of a
+    trainable weight: 6 P in all, 8 P with recomputation, 4 P for frozen weights. Each runs at d / (d + TILE) per side
+    d.
+    """
+    seconds = total = repeated = 0.0
+    for matmul in shape.matmuls:
+        rows = tokens * matmul.token_share
+        once = 2.0 * rows * matmul.fan_in * matmul.fan_out * matmul.count
+        passes = 3 if matmul.trainable else 2
+        total += once * passes
+        again = recomputed if matmul.in_block else 0.0
+        repeated += once * again
+        fill = 1.0
+        for side in (rows, float(matmul.fan_in), float(matmul.fan_out)):
+            fill *= side / (side + rates.TILE)
+        seconds += once * (passes + again) / (flops * fill)
+    return seconds, total, repeated
+
+
+@lru_cache(maxsize=16384)
+def _compute(model: ModelSpec, gpu: GpuSpec, job: Job) -> Compute:
+    """Work of one micro-step; ``job`` holds nothing but what decides it."""
+    shape = work.model_shape(model, job.lora)
+    tokens = job.micro_batch * job.seq_len
+    recomputed = work.recomputed_share(model, job)
+    matmul, flops, repeated = _matmul_seconds(shape, tokens, recomputed, rates.matmul_flops(gpu, job.precision))
+    scores = work.attention_flops(model, job)
+    eager = job.attention is Attention.EAGER
+    again = 1.0 if job.checkpointing.kind == "selective" else recomputed
+    # Backward of flash attention computes the scores once more: 2.5 times the forward; eager attention's is twice.
+    rate = rates.matmul_flops(gpu, job.precision) if eager else rates.flash_flops(gpu, job.precision)
+    attention = scores * ((3.0 if eager else 3.5) + again) / rate
+    width = 2 if job.precision is Precision.FP32 else 1
+    passes = 1 + work.BACKWARD + recomputed
+    moved = model.num_layers * tokens * work.block_elementwise_bytes(model, shape, job) * passes * width
+    moved += tokens * work.loss_bytes(model, job)
+    if eager:
+        count = float(model.num_layers) * model.num_heads * tokens * job.seq_len
+        moved += count * work.EAGER_SCORE_BYTES * (1 + work.BACKWARD + again)
+    moved += tokens * passes * (shape.adapter_in * work.ADAPTER_BYTES_IN + shape.adapter_out * work.ADAPTER_BYTES_OUT)
+    if job.quantize is not None:
+        per_weight = work.NF4_BYTES if job.quantize is Quantize.NF4 else work.INT8_BYTES
+        moved += shape.linear_numel * per_weight * (2 + recomputed)
+    launches = model.num_layers * (2 + recomputed)
+    launch = launches * (rates.LAYER_LAUNCH_COMPILED if job.compile else rates.LAYER_LAUNCH)
+    if job.engine is Engine.DEEPSPEED and job.stage == 3:
+        launch += shape.modules * (2 + recomputed) * rates.STAGE3_HOOK
+    if job.engine is Engine.FSDP1:
+        launch += (model.num_layers + 2 * shape.adapted) * (2 + recomputed) * rates.FSDP1_UNIT
+    elementwise = moved / rates.memory_rate(gpu)
+    return Compute(matmul, attention, elementwise, launch, flops + 3.0 * scores, repeated + again * scores)
+
+
+@lru_cache(maxsize=16384)
+def _compute_job(job: Job) -> Job:
+    """The job without what does not change a micro-step's work, so that plans share it."""
+    hooked = job.engine is Engine.FSDP1 or (job.engine is Engine.DEEPSPEED and job.stage == 3)
+    return Job(
+        engine=job.engine if hooked else Engine.SINGLE,
+        stage=3 if hooked else 0,
+        precision=job.precision,
+        micro_batch=job.micro_batch,
+        seq_len=job.seq_len,
+        checkpointing=job.checkpointing,
+        attention=job.attention,
+        loss=job.loss,
+        compile=job.compile,
+        lora=job.lora,
+        quantize=job.quantize,
+    )
+
+
+FUSED_ADAM_BYTES = {4: 34, 2: 18}
+"""Per optimized element: gradient upcast 2+4 and read 4, master and moments read and written 24; or all in 16 bits."""
+FOREACH_FACTOR = 2.5
+"""A foreach optimizer runs about ten kernels where the fused one runs one (torch ``_multi_tensor_adam``): its reads
+and writes add up to 84 bytes per fp32 element."""
+
+
+def _optimizer_seconds(plan: Plan, gpu: GpuSpec) -> float:
+    """The optimizer's own kernels on the GPU: bytes of the states that this rank holds and updates."""
+    job = plan.job
+    trainable = layout(plan.model, job.lora).trainable
+    sharded = job.stage >= 1 or job.engine in (Engine.FSDP1, Engine.FSDP2)
+    held = trainable / (plan.cluster.gpus if sharded else 1)
+    if job.offload is not Offload.NONE:
+        held *= 1.0 - (job.deepspeed.offload_ratio if job.engine is Engine.DEEPSPEED and job.stage == 3 else 1.0)
+    spec = optimizer_spec(job.optimizer)
+    per = FUSED_ADAM_BYTES[2 if job.precision is Precision.BF16_PURE else 4]
+    if spec.step_temporary_copies:
+        per = int(per * FOREACH_FACTOR)
+    return held * per / rates.memory_rate(gpu)
+
+
+def _beside(work_seconds: float, other_seconds: float) -> tuple[float, float]:
+    """What ``other`` adds to ``work`` when both run at once, and what of it stays hidden."""
+    hidden = rates.OVERLAP * min(work_seconds, other_seconds)
+    return other_seconds - hidden, hidden
+
+
+def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
+    """Predicts the time of one optimizer step.
+
+    Args:
+        plan: Model, cluster and job.
+        replicas: Copies of the plan's cluster that train together (HSDP): gradient shards are reduced between them.
+
+    Returns:
+        The time and its parts; None when the card is not known (``--gpu-mem`` alone says nothing about speed).
+    """
+    gpu = plan.cluster.gpu
+    if gpu is None:
+        return None
+    job = plan.job
+    compute = _compute(plan.model, gpu, _compute_job(job))
+    moved = traffic(plan, replicas)
+    parts, hidden = _parts(compute, moved, job.grad_accum, _optimizer_seconds(plan, gpu))
+    seconds = sum(parts.values())
+    tokens = job.micro_batch * job.seq_len * job.grad_accum
+    peak = rates.peak_flops(gpu, job.precision)
+    return StepTime(
+        step_seconds=seconds,
+        tokens_per_second_per_gpu=tokens / seconds,
+        bound_by=_bound(parts, moved.over),
+        parts=parts,
+        hidden_seconds=hidden,
+        model_flops_share=compute.model_flops * job.grad_accum / (seconds * peak),
+        hardware_flops_share=(compute.model_flops + compute.recomputed_flops) * job.grad_accum / (seconds * peak),
+    )
+
+
+def _parts(compute: Compute, moved: Traffic, micro: int, optimizer: float) -> tuple[dict[str, float], float]:
+    """Seconds by cause, and the seconds that stay hidden."""
+    busy = micro * (compute.matmul + compute.attention + compute.elementwise)
+    launch = max(0.0, micro * compute.launch - busy)
+    collectives, hidden_ring = _beside(busy + launch, moved.forward_backward)
+    copies, hidden_copies = _beside(busy + launch, moved.host_overlapped)
+    nvme = max(moved.nvme - moved.cpu_optimizer, 0.0)
+    return {
+        "matmul": micro * compute.matmul,
+        "attention": micro * compute.attention,
+        "elementwise": micro * compute.elementwise,
+        "launch": launch,
+        "collectives": collectives + moved.boundary,
+        "host_copies": copies + moved.host_boundary,
+        "optimizer": optimizer,
+        "cpu_optimizer": moved.cpu_optimizer,
+        "nvme": nvme,
+    }, hidden_ring + hidden_copies
+
+
+def _bound(parts: Mapping[str, float], link: str) -> str:
+    """The resource with the most seconds."""
+    sums = {
+        "compute": parts["matmul"] + parts["attention"],
+        "memory": parts["elementwise"] + parts["optimizer"],
+        "cpu": parts["launch"] + parts["cpu_optimizer"],
+        "nvme": parts["nvme"],
+    }
+    sums[link] = parts["collectives"]
+    sums["pcie"] = sums.get("pcie", 0.0) + parts["host_copies"]
+    return max(sums, key=lambda name: sums[name])
