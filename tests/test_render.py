@@ -88,21 +88,19 @@ def test_seven_plans_share_one_table_at_80_columns_and_wrap_below() -> None:
 
 def test_verdict_comes_first_in_words_and_glyphs() -> None:
     first = " ".join(_drawn(STAGES, 200).splitlines()[0].split())
-    assert first == (
-        "✓ Fits: stage 2 + optimizer offload, stage 3, stage 3 + optimizer offload, stage 3 + full offload. "
-        "! Tight: stage 2. ✗ Out of memory: stage 0, stage 1."
-    )
+    assert first == ("✓ Fits: stage 2+opt, 3, 3+opt and 3+all. ! Tight: stage 2. ✗ Out of memory: stage 0 and 1.")
 
 
 def test_the_reason_and_every_assumption_are_printed() -> None:
     text = " ".join(_drawn(STAGES).split())
+    assert "+opt: optimizer states and step on the host; +all: parameters too" in text
     assert "stage 0: backward needs more than the card has" in text
     for assumption in ASSUMED:
         assert assumption in text
 
 
 def test_nothing_fits_is_said() -> None:
-    assert _drawn(STAGES[:2]).startswith("✗ Nothing fits: stage 0, stage 1.")
+    assert _drawn(STAGES[:2]).startswith("Nothing fits. ✗ Out of memory: stage 0 and 1.")
 
 
 def test_without_a_capacity_there_is_no_verdict() -> None:

@@ -99,4 +99,7 @@ def draw(paint: Callable[[Console], None]) -> None:
     )
     with console.capture() as capture:
         paint(console)
-    emit(capture.get())
+    text = capture.get()
+    if not terminal.is_terminal:
+        text = "".join(line.rstrip() + "\n" for line in text.splitlines())
+    emit(text)

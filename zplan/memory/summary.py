@@ -63,7 +63,7 @@ GROUPS = (STATES, ACTIVATIONS, LOSS_HEAD, BUFFERS, "unexplained")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """Which of several plans fit, by their labels."""
+    """Which of several plans fit, by their short labels."""
 
     fits: tuple[str, ...]
     tight: tuple[str, ...]
@@ -119,7 +119,7 @@ def verdicts(estimates: Sequence[Estimate]) -> Verdicts:
     """Sort plans by what becomes of them."""
     labels: dict[str | None, list[str]] = {"fits": [], "tight": [], "oom": [], None: []}
     for estimate in estimates:
-        labels[overall_verdict(estimate)].append(plan_label(estimate.plan.job))
+        labels[overall_verdict(estimate)].append(short_label(estimate.plan.job))
     return Verdicts(
         fits=tuple(labels["fits"]), tight=tuple(labels["tight"]), oom=tuple(labels["oom"]), unknown=tuple(labels[None])
     )

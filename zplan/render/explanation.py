@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zplan.memory.summary import plan_label, term_title
+from zplan.render.style import plain_table
 from zplan.units import Unit, format_bytes
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from zplan.memory.explain import TermExplanation
     from zplan.memory.moments import Estimate
 
-_HANG = 12
+_INDENT, _LABEL_WIDTH = 2, 12
 
 
 def render_explanations(
@@ -28,7 +29,6 @@ def render_explanations(
         terms: Explanations, in the order to show them.
         unit: Unit of all sizes.
     """
-    from rich.padding import Padding
     from rich.text import Text
 
     moment = estimate.peak_moment
@@ -45,7 +45,10 @@ def render_explanations(
             ("source", term.source),
             ("to shrink it", term.how_to_shrink),
         )
+        table = plain_table(header=False)
+        table.add_column(no_wrap=True, width=_INDENT + _LABEL_WIDTH)
+        table.add_column(overflow="fold")
         for label, words in lines:
             if words:
-                paragraph = Text.assemble((f"{label:<{_HANG}} ", "dim"), words)
-                console.print(Padding(paragraph, (0, 0, 0, 2)))
+                table.add_row(Text(" " * _INDENT + label, style="dim"), Text(words))
+        console.print(table)

@@ -70,15 +70,21 @@ def headline(estimates: Sequence[Estimate], style: Style) -> Text:
         return Text(
             "No verdict: how much memory a card has was not given (--gpu-mem 80 or --gpu a100-80g).", style="bold"
         )
-    parts = []
-    if found.fits:
-        parts.append((f"{style.glyph('fits')} Fits: {', '.join(found.fits)}.", f"bold {VERDICT_STYLES['fits']}"))
-    if found.tight:
-        parts.append((f"{style.glyph('tight')} Tight: {', '.join(found.tight)}.", f"bold {VERDICT_STYLES['tight']}"))
-    if found.oom:
-        what = "Nothing fits" if not parts else "Out of memory"
-        parts.append((f"{style.glyph('oom')} {what}: {', '.join(found.oom)}.", VERDICT_STYLES["oom"]))
-    return Text(" ").join(Text(words, style=mark) for words, mark in parts)
+    groups = (("fits", "Fits", found.fits), ("tight", "Tight", found.tight), ("oom", "Out of memory", found.oom))
+    parts = [
+        Text(f"{style.glyph(verdict)} {words}: {_enumerate(labels)}.", style=f"bold {VERDICT_STYLES[verdict]}")
+        for verdict, words, labels in groups
+        if labels
+    ]
+    if not found.fits and not found.tight:
+        parts.insert(0, Text("Nothing fits.", style="bold"))
+    return Text(" ").join(parts)
+
+
+def _enumerate(labels: Sequence[str]) -> str:
+    """``stage 1, 2 and 3+opt``."""
+    stage = "stage " if labels[0][0].isdigit() else ""
+    return stage + (", ".join(labels[:-1]) + " and " if len(labels) > 1 else "") + labels[-1]
 
 
 def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row | None]:
@@ -137,6 +143,16 @@ def _chunks(widths: Sequence[int], label_width: int, width: int) -> list[range]:
     return [*chunks, range(start, len(widths))]
 
 
+def _print_legend(console: Console, heads: Sequence[str]) -> None:
+    """What the heads of the columns shorten."""
+    from rich.text import Text
+
+    legend = {"+opt": "+opt: optimizer states and step on the host", "+all": "+all: parameters too"}
+    shown = [words for suffix, words in legend.items() if any(head.endswith(suffix) for head in heads)]
+    if shown:
+        console.print(Text("; ".join(shown), style="dim"))
+
+
 def render_comparison(
     console: Console, estimates: Sequence[Estimate], assumptions: Sequence[str], *, unit: Unit = Unit.GIB
 ) -> None:
@@ -174,6 +190,7 @@ def render_comparison(
         table.add_row(Text("verdict", style="bold"), *(labels[index] for index in chunk))
         console.print()
         console.print(table)
+    _print_legend(console, heads)
     reasons = [(plan_label(e.plan.job), e.verdict_because) for e in estimates if e.verdict_because]
     if reasons:
         console.print()
