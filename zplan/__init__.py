@@ -57,9 +57,13 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        value: Any = version("zplan")
+        value: Any
+        try:
+            value = version("zplan")
+        except PackageNotFoundError:
+            value = "of a source tree"
     elif name in _HOME:
         from importlib import import_module
 

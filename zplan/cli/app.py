@@ -41,14 +41,6 @@ class LazyGroup(Group):
         command.name = cmd_name
         return command
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the verb; an unknown one is answered with the nearest."""
-        if args[0] not in VERBS:
-            from zplan.cli.parse import unknown
-
-            raise unknown(args[0], VERBS, what="command", template="zplan {} --help", otherwise="zplan --help")
-        return super().resolve_command(ctx, args)
-
 
 app = typer.Typer(cls=LazyGroup, add_completion=False, context_settings=HELP_FLAGS)
 

@@ -47,6 +47,16 @@ class Group(TyperGroup):
         """Without arguments, show the help."""
         return super().parse_args(ctx, args or ["--help"])
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; an unknown one is answered with the nearest."""
+        names = self.list_commands(ctx)
+        if args[0] not in names:
+            from zplan.cli.parse import unknown
+
+            path = ctx.command_path
+            raise unknown(args[0], names, what="command", template=f"{path} {{}} --help", otherwise=f"{path} --help")
+        return super().resolve_command(ctx, args)
+
 
 class Command(TyperCommand):
     """A verb whose options and arguments stay the words typed; flags stay typer's own."""
