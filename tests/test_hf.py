@@ -220,6 +220,11 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"hidden_size": float("inf")}, "hidden_size"),
     ({"hidden_size": 10**400}, "a number above 10^15"),
     ({"hidden_size": 18}, "hidden_size = 18 must be a multiple of num_attention_heads = 4"),
+    ({"head_dim": 7}, "the head size 7 must be even"),
+    (
+        {"model_type": "deepseek_v3", "num_key_value_heads": 4, "qk_rope_head_dim": 7},
+        "qk_rope_head_dim = 7 must be even",
+    ),
     ({"num_key_value_heads": 3}, "num_attention_heads = 4 must be a multiple of num_key_value_heads = 3"),
     ({"num_key_value_heads": 8}, "must be a multiple"),
     ({"num_key_value_heads": 0}, "num_key_value_heads"),

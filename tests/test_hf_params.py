@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zplan.errors import ZplanError
 from zplan.inputs.hf import FAMILIES, REWRITTEN, _family, read_config
 from zplan.inputs.hf_families.variation import ACTIVATIONS, ATTENTION_ONLY, DROPOUTS
 from zplan.spec import ModelSpec
@@ -209,6 +210,22 @@ def test_every_tensor(model_type: str, base: dict[str, object], changes: dict[st
     check({"model_type": model_type, **base, **changes})
 
 
+@pytest.mark.parametrize(("model_type", "base", "changes"), VARIANTS)
+def test_config_as_transformers_saves_it(model_type: str, base: dict[str, object], changes: dict[str, object]) -> None:
+    ours = read_config({"model_type": model_type, **base, **changes}, name="m", source="m")
+    config = transformers.AutoConfig.for_model(**{"model_type": model_type, **base, **changes})
+    saved = read_config(json.loads(config.to_json_string(use_diff=False)), name="m", source="m")
+    short = read_config(json.loads(config.to_json_string(use_diff=True)), name="m", source="m")
+    for theirs in (saved, short):
+        assert (theirs.pre, theirs.block_kinds, theirs.layers, theirs.post) == (
+            ours.pre,
+            ours.block_kinds,
+            ours.layers,
+            ours.post,
+        )
+        assert (theirs.max_seq_len, theirs.active_params) == (ours.max_seq_len, ours.active_params)
+
+
 @pytest.mark.parametrize("model_type", sorted(FAMILIES))
 def test_missing_keys_are_transformers_defaults(model_type: str) -> None:
     config_class = type(transformers.AutoConfig.for_model(model_type))
@@ -235,6 +252,19 @@ def test_missing_keys_are_transformers_defaults(model_type: str) -> None:
 @pytest.mark.parametrize("model_type", sorted(set(FAMILIES) - {"deepseek_v2"}))
 def test_config_with_nothing_but_its_type(model_type: str) -> None:
     check({"model_type": model_type})
+
+
+@pytest.mark.parametrize("model_type", sorted(FAMILIES))
+def test_padding_outside_of_the_vocabulary(model_type: str) -> None:
+    first = next({**base, **changes} for name, base, changes in VARIANTS if name == model_type)
+    config = {"model_type": model_type, **first, "pad_token_id": 300}
+    try:
+        built(json.dumps(config))
+    except AssertionError:
+        with pytest.raises(ZplanError, match="pad_token_id"):
+            read_config(config, name="m", source="m")
+    else:
+        check(config)
 
 
 def test_every_supported_type_has_variants() -> None:

@@ -14,6 +14,7 @@ from typing import Protocol, cast
 from zplan.errors import ZplanError
 from zplan.inputs.hf_families.fields import Fields, shown
 from zplan.inputs.hf_families.layout import Shape
+from zplan.inputs.hf_families.rope import rotary_width
 from zplan.inputs.hf_families.variation import suffix
 from zplan.inputs.jsonfile import read_json_object
 from zplan.spec import ModelSpec, WeightKind
@@ -59,6 +60,7 @@ FAMILIES = {
     "starcoder2": "starcoder2",
 }
 """For each supported ``model_type`` the module in ``hf_families`` that reads it."""
+WELL_KNOWN = ("llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma3_text", "phi3", "gpt2", "deepseek_v3")
 REWRITTEN = {"gemma3": "gemma3_text", "internlm": "llama"}
 """Model types whose configs are read as another type, of the same tensors, after the family's ``rewrite``."""
 
@@ -120,6 +122,7 @@ def read_config(config: Mapping[str, object], *, name: str, source: str) -> Mode
     fields.refuse("per_layer_config", "gives layers sizes of their own, which zplan cannot read")
     fields.refuse("is_encoder_decoder", "is true, but zplan plans decoder-only models")
     shape = _varied(family.read(fields, model_type), suffix(fields, model_type))
+    shape = _rotated(shape, rotary_width(fields, model_type, shape.head_dim))
     return _spec(shape, config, name=name, source=source, model_type=model_type, notes=notes)
 
 
@@ -128,6 +131,14 @@ def _varied(shape: Shape, ending: str) -> Shape:
     if not ending:
         return shape
     kinds = tuple(replace(kind, implementation=kind.implementation + ending) for kind in shape.block_kinds)
+    return replace(shape, block_kinds=kinds)
+
+
+def _rotated(shape: Shape, width: int | None) -> Shape:
+    """Returns the shape with the symbol e, the rotated part of each head, on its blocks."""
+    if width is None:
+        return shape
+    kinds = tuple(replace(kind, dims=(*kind.dims, ("e", width))) for kind in shape.block_kinds)
     return replace(shape, block_kinds=kinds)
 
 
@@ -153,7 +164,7 @@ def _model_type(config: Mapping[str, object], source: str) -> str:
     named = source.removesuffix(" (hub)")
     raise ZplanError(
         f"{source}: model_type {shown(model_type)} is not supported{guess}{custom} "
-        f"(supported: {', '.join(sorted(FAMILIES))})",
+        f"(supported: {', '.join(WELL_KNOWN)} and {len(FAMILIES) - len(WELL_KNOWN)} more)",
         f"zplan verify --launch dryrun --model {named} runs any decoder of transformers; {BY_SIZE} goes by size alone",
     )
 

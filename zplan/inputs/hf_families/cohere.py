@@ -42,7 +42,7 @@ def read(fields: Fields, model_type: str) -> Shape:
     """Returns the shape of a Cohere config."""
     sizes, width, layers = read_heads(fields), fields.size("intermediate_size"), fields.layers()
     bias = fields.flag("attention_bias")
-    qk_norm = model_type == "cohere" and fields.flag("use_qk_norm")
+    qk_norm = model_type == "cohere" and fields.flag("use_qk_norm", nullable=True)
     qk_norms = (
         *norm("self_attn.q_norm", sizes.heads, sizes.head_dim),
         *norm("self_attn.k_norm", sizes.kv_heads, sizes.head_dim),

@@ -92,7 +92,7 @@ class Latent:
 
 def read(fields: Fields, model_type: str) -> Shape:
     """Returns the shape of a DeepSeek config."""
-    plain = read_heads(fields, whole_heads=model_type == "deepseek_v2")
+    plain = read_heads(fields, whole_heads=model_type == "deepseek_v2", turned=False)
     latent = Latent(
         q_rank=fields.optional_size("q_lora_rank"),
         kv_rank=fields.size("kv_lora_rank"),
@@ -100,6 +100,8 @@ def read(fields: Fields, model_type: str) -> Shape:
         rope=fields.size("qk_rope_head_dim"),
         value=fields.size("v_head_dim"),
     )
+    if latent.rope % 2:
+        raise fields.error(f"qk_rope_head_dim = {latent.rope}", "must be even, since rotary positions turn pairs")
     sizes = Heads(hidden=plain.hidden, heads=plain.heads, kv_heads=plain.kv_heads, head_dim=latent.nope + latent.rope)
     dense_layers, layers = fields.size("first_k_dense_replace", low=0, high=MAX_LAYERS), fields.layers()
     sparse = [index >= dense_layers for index in range(layers)]

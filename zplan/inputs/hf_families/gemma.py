@@ -35,6 +35,7 @@ _SECOND: dict[str, object] = {
     "attention_bias": False,
     "sliding_window": 4096,
     "layer_types": None,
+    "pad_token_id": 0,
 }
 DEFAULTS: dict[str, dict[str, object]] = {
     "gemma": {
@@ -48,6 +49,7 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "max_position_embeddings": 8192,
         "tie_word_embeddings": True,
         "attention_bias": False,
+        "pad_token_id": 0,
     },
     "gemma2": {
         **_SECOND,
@@ -100,7 +102,7 @@ def _windows(fields: Fields, layers: int) -> list[int | None]:
     window = fields.optional_size("sliding_window")
     if "sliding_window_pattern" not in fields.defaults:
         return layer_windows(fields, layers, lambda index: index % 2 == 0, window)
-    if window is not None and fields.flag("use_bidirectional_attention"):
+    if window is not None and fields.flag("use_bidirectional_attention", nullable=True):
         window = window // 2 + 1
     pattern = fields.size("sliding_window_pattern")
     return layer_windows(fields, layers, lambda index: (index + 1) % pattern != 0, window)

@@ -28,7 +28,7 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {}
 
 def read(fields: Fields, model_type: str) -> Shape:
     """Returns the shape of a GLM config."""
-    sizes, width = read_heads(fields), fields.size("intermediate_size")
+    sizes, width = read_heads(fields, turned=False), fields.size("intermediate_size")
     extra = ("post_self_attn_layernorm", "post_mlp_layernorm") if model_type == "glm4" else ()
     block = BlockSpec(
         implementation=model_type,

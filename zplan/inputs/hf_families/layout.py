@@ -62,12 +62,13 @@ class Heads:
         return tuple((own | others).items())
 
 
-def read_heads(fields: Fields, *, whole_heads: bool = False) -> Heads:
+def read_heads(fields: Fields, *, whole_heads: bool = False, turned: bool = True) -> Heads:
     """Returns the attention sizes of a config that spells them as Llama's does.
 
     Args:
         fields: The config.
         whole_heads: The model code refuses a hidden size that is not a multiple of the heads, even with ``head_dim``.
+        turned: Rotary positions turn the whole head, in pairs, so that its size must be even.
 
     Raises:
         ZplanError: A size is missing, out of range or does not divide.
@@ -80,6 +81,8 @@ def read_heads(fields: Fields, *, whole_heads: bool = False) -> Heads:
     if head_dim is None or whole_heads:
         fields.divides("num_attention_heads", "hidden_size")
     head_dim = head_dim or hidden // heads
+    if turned and head_dim % 2:
+        raise fields.error(f"the head size {head_dim}", "must be even, since rotary positions turn pairs")
     return Heads(hidden=hidden, heads=heads, kv_heads=kv_heads, head_dim=head_dim)
 
 
@@ -258,8 +261,7 @@ def causal_lm(
         experts: Routed experts per block, and how many of them a token uses.
     """
     vocab, tied = fields.size("vocab_size"), fields.flag("tie_word_embeddings")
-    if "pad_token_id" in fields.defaults:
-        check_padding(fields, vocab)
+    check_padding(fields, vocab)
     last = norm("model.norm", sizes.hidden) if final_norm is None else final_norm
     return Shape(
         hidden_size=sizes.hidden,

@@ -34,6 +34,7 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "sliding_window": None,
         "num_local_experts": 8,
         "num_experts_per_tok": 2,
+        "pad_token_id": None,
     },
 }
 ALIASES: dict[str, dict[str, tuple[str, ...]]] = {"mixtral": {"num_local_experts": ("num_experts",)}}

@@ -29,7 +29,7 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {}
 
 def read(fields: Fields, model_type: str) -> Shape:
     """Returns the shape of a Phi config."""
-    sizes, width = read_heads(fields), fields.size("intermediate_size")
+    sizes, width = read_heads(fields, turned=False), fields.size("intermediate_size")
     qk_norm = fields.flag("qk_layernorm")
     per_head = sizes.hidden // sizes.heads
     qk_norms = (

@@ -38,6 +38,7 @@ _COMMON: dict[str, object] = {
     "decoder_sparse_step": 1,
     "mlp_only_layers": None,
     "layer_types": None,
+    "pad_token_id": None,
 }
 DEFAULTS: dict[str, dict[str, object]] = {
     "qwen2_moe": {

@@ -30,7 +30,7 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {}
 
 def read(fields: Fields, model_type: str) -> Shape:
     """Returns the shape of a StableLM config."""
-    sizes, width = read_heads(fields), fields.size("intermediate_size")
+    sizes, width = read_heads(fields, turned=False), fields.size("intermediate_size")
     parallel, qk_norm = fields.flag("use_parallel_residual"), fields.flag("qk_layernorm")
     head_norms = [
         *(f"self_attn.q_layernorm.norms.{index}" for index in range(sizes.heads if qk_norm else 0)),
