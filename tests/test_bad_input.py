@@ -92,6 +92,8 @@ TABLE: list[tuple[str, str, str]] = [
     ("estimate --params 7B --checkpointing every-K", "whole number from 1", "--checkpointing every-2"),
     ("estimate --params 7B --checkpointing every-", "whole number from 1", "--checkpointing every-2"),
     ("estimate --params 7B --rank first", "--rank 'first' is not a whole number", "--rank 0"),
+    ("estimate --params 7B --ds-config nowhere.json", "nowhere.json", "zplan"),
+    ("estimate --params 7B --gpus 8 --engine ddp --ds-config nowhere.json", "configures DeepSpeed", "--engine"),
     # contradictions
     ("estimate --params 7B --gpus 8 --rank 8", "--rank 8 does not exist", "--rank 7"),
     ("estimate --params 7B --gpus 2 --engine single", "runs on one GPU", "--engine ddp"),

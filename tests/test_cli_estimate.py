@@ -15,13 +15,12 @@ import pytest
 from zplan.cli.app import VERBS, run
 from zplan.cli.lastplan import last_plan_path, load_last_plan, save_last_plan
 from zplan.cli.options import PlanOptions
-from zplan.cli.plan import FileSettings, PlanSet, build_plans
+from zplan.cli.plan import PlanSet, build_plans
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.spec import (
     Attention,
     Checkpointing,
-    DeepSpeedOptions,
     Engine,
     Lora,
     Loss,
@@ -192,21 +191,62 @@ def test_a_machine_brings_its_gpus() -> None:
     assert wanted.plans[0].cluster.host_capacity_bytes == 2 * 2**40
 
 
-FILE = FileSettings(
-    source="ds.json",
-    words={"stage": "2", "precision": "fp16", "micro_batch": "4"},
-    deepspeed=DeepSpeedOptions(reduce_bucket_size=200_000_000),
-)
+CONFIG = {
+    "zero_optimization": {"stage": 2, "reduce_bucket_size": 200_000_000, "offload_optimizer": {"device": "cpu"}},
+    "fp16": {"enabled": True},
+    "train_micro_batch_size_per_gpu": 4,
+    "gradient_accumulation_steps": 2,
+}
 
 
-def test_a_file_wins_over_defaults_and_a_flag_over_the_file() -> None:
-    (plan,) = build_plans(_options(), FILE).plans
-    assert (plan.job.stage, plan.job.precision, plan.job.micro_batch) == (2, Precision.FP16, 4)
-    assert plan.job.deepspeed.reduce_bucket_size == 200_000_000
-    wanted = build_plans(_options(micro_batch="8", precision="fp16"), FILE)
-    assert wanted.plans[0].job.micro_batch == 8
-    disagreements = [assumption for assumption in wanted.assumptions if "overrides" in assumption]
-    assert disagreements == ["--micro-batch 8 from the command line overrides 4 in ds.json"]
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    (tmp_path / "ds.json").write_text(json.dumps(CONFIG))
+    return "ds.json"
+
+
+def test_a_file_wins_over_defaults(config: str) -> None:
+    wanted = _plans(ds_config=config)
+    (job,) = [plan.job for plan in wanted.plans]
+    assert (job.stage, job.offload, job.precision) == (2, Offload.OPTIMIZER, Precision.FP16)
+    assert (job.micro_batch, job.grad_accum, job.deepspeed.reduce_bucket_size) == (4, 2, 200_000_000)
+    assert not [assumption for assumption in wanted.assumptions if "(--micro-batch)" in assumption]
+
+
+def test_a_flag_wins_over_the_file_and_says_so(config: str) -> None:
+    wanted = _plans(ds_config=config, micro_batch="8", precision="fp16", stage="3", offload="none")
+    (job,) = [plan.job for plan in wanted.plans]
+    assert (job.stage, job.offload, job.micro_batch, job.grad_accum) == (3, Offload.NONE, 8, 2)
+    assert [assumption for assumption in wanted.assumptions if "overrides" in assumption] == [
+        "--stage 3 overrides 2 in ds.json",
+        "--offload none overrides optimizer in ds.json",
+        "--micro-batch 8 overrides 4 in ds.json",
+    ]
+
+
+def test_all_stages_of_a_file(config: str) -> None:
+    plans = _plans(ds_config=config, stage="all").plans
+    assert [plan.job.stage for plan in plans] == [0, 1, 2, 2, 3, 3, 3]
+    assert {plan.job.deepspeed.reduce_bucket_size for plan in plans} == {200_000_000}
+
+
+def test_batch_sizes_that_do_not_multiply_are_said(tmp_path: Path) -> None:
+    (tmp_path / "ds.json").write_text(json.dumps({**CONFIG, "train_batch_size": 65}))
+    assert any("ds.json: train_batch_size 65 is not" in words for words in _plans(ds_config="ds.json").assumptions)
+
+
+@pytest.mark.parametrize("words", [("--gpu", "h100-80g"), ("--gpu", "h100-80g", "--stage", "3")])
+def test_a_known_card_gives_a_time(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    for plan in _json(capsys, "--params", "7B", "--gpus", "8", *words)["plans"]:
+        assert plan["time"]["step_seconds"] > 0 and plan["time"]["bound_by"]
+        tokens = plan["micro_batch"] * plan["seq_len"] * plan["grad_accum"]
+        assert plan["time"]["tokens_per_second_per_gpu"] == pytest.approx(tokens / plan["time"]["step_seconds"])
+    assert run(["estimate", "--params", "7B", "--gpus", "8", *words]) == 0
+    assert "tokens/s per GPU" in capsys.readouterr().out
+
+
+def test_without_a_card_there_is_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {plan["time"] for plan in _json(capsys, *BASE)["plans"]} == {None}
 
 
 def test_rank_worst_is_the_rank_that_holds_most(capsys: pytest.CaptureFixture[str]) -> None:

@@ -217,7 +217,7 @@ def test_labels_of_plans() -> None:
 
 
 def test_json_has_the_keys_that_others_rely_on() -> None:
-    value = json.loads(dumps(estimate_object(STAGES[2:3], [TERMS], ASSUMED)))  # type: ignore[list-item]
+    value = json.loads(dumps(estimate_object(STAGES[2:3], [TERMS], ASSUMED, [None])))  # type: ignore[list-item]
     assert set(value) >= {"schema_version", "model", "cluster", "assumptions", "plans"}
     assert value["schema_version"] == 1
     assert set(value["model"]) >= {"name", "params", "trainable_params", "source"}

@@ -21,6 +21,7 @@ from zplan.units import (
     format_bytes,
     format_count,
     format_in,
+    format_seconds,
     format_share,
     format_size,
     parse_count,
@@ -250,6 +251,14 @@ def test_sizes_in_prose(size: int, unit: Unit, shown: str) -> None:
 )
 def test_counts_for_people(count: int, shown: str) -> None:
     assert format_count(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.0, "0.000"), (0.00001, "<0.001"), (0.0123, "0.012"), (4.567, "4.57"), (45.67, "45.7"), (1234.5, "1,234")],
+)
+def test_durations(seconds: float, shown: str) -> None:
+    assert format_seconds(seconds) == shown
 
 
 def test_shares_are_whole_percentages() -> None:

@@ -303,6 +303,15 @@ def format_share(numerator: int, denominator: int) -> str:
     return f"{(numerator * 100 + denominator // 2) // denominator} %"
 
 
+def format_seconds(seconds: float) -> str:
+    """A duration in seconds as a bare number of about three digits: ``"0.012"``, ``"4.56"``, ``"1,234"``."""
+    if seconds >= 100:
+        return f"{seconds:,.0f}"
+    digits = 1 if seconds >= 10 else 2 if seconds >= 1 else 3
+    text = f"{seconds:.{digits}f}"
+    return text if seconds == 0 or float(text) else "<0.001"
+
+
 def _two_decimals(value: int, factor: int) -> str:
     hundredths = (value * 100 + factor // 2) // factor
     text = f"{hundredths // 100:,}.{hundredths % 100:02d}"

@@ -15,8 +15,11 @@ from zplan.errors import ExitCode, ZplanError
 from zplan.units import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from zplan.advice.timing import StepTime
     from zplan.memory.explain import TermExplanation
     from zplan.memory.moments import Estimate
     from zplan.spec import Plan
@@ -42,10 +45,11 @@ def estimate(plan: PlanOptions, output: OutputOptions) -> ExitCode:
     if output.fail_if_oom and wanted.plans[0].cluster.gpu_capacity_bytes is None:
         raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
     estimates = [price(one, worst_rank=wanted.worst_rank) for one in wanted.plans]
+    times = [time_of(one) for one in wanted.plans]
     if output.json:
-        _print_json(estimates, wanted)
+        _print_json(estimates, times, wanted)
     else:
-        draw(lambda console: _draw(console, estimates, wanted, output.explain, unit))
+        draw(lambda console: _draw(console, estimates, times, wanted, explain=output.explain, unit=unit))
     save_last_plan(plan)
     return verdict_code(estimates) if output.fail_if_oom else ExitCode.OK
 
@@ -60,6 +64,15 @@ def price(plan: "Plan", *, worst_rank: bool = False) -> "Estimate":
     return result
 
 
+def time_of(plan: "Plan") -> "StepTime | None":
+    """Step time, None where the card is not known."""
+    if plan.cluster.gpu is None:
+        return None
+    from zplan.advice.timing import step_time
+
+    return step_time(plan)
+
+
 def explain_peak(result: "Estimate") -> list["TermExplanation"]:
     """One explanation per term of the peak moment, largest first."""
     from zplan.memory.explain import explain_term
@@ -69,7 +82,7 @@ def explain_peak(result: "Estimate") -> list["TermExplanation"]:
     return [explain_term(result, moment, key) for key in keys]
 
 
-def verdict_code(estimates: list["Estimate"]) -> ExitCode:
+def verdict_code(estimates: "Sequence[Estimate]") -> ExitCode:
     """3 when none of the plans fits, tightly or otherwise."""
     from zplan.memory.summary import overall_verdict
 
@@ -77,21 +90,30 @@ def verdict_code(estimates: list["Estimate"]) -> ExitCode:
     return ExitCode.DOES_NOT_FIT if nothing_fits else ExitCode.OK
 
 
-def _print_json(estimates: list["Estimate"], wanted: PlanSet) -> None:
+def _print_json(estimates: "Sequence[Estimate]", times: "Sequence[StepTime | None]", wanted: PlanSet) -> None:
     from zplan.render.jsonout import dumps, estimate_object
 
-    emit(dumps(estimate_object(estimates, [explain_peak(result) for result in estimates], wanted.assumptions)))
+    terms = [explain_peak(result) for result in estimates]
+    emit(dumps(estimate_object(estimates, terms, wanted.assumptions, times)))
 
 
-def _draw(console: "Console", estimates: list["Estimate"], wanted: PlanSet, explain: bool, unit: Unit) -> None:
+def _draw(
+    console: "Console",
+    estimates: "Sequence[Estimate]",
+    times: "Sequence[StepTime | None]",
+    wanted: PlanSet,
+    *,
+    explain: bool,
+    unit: Unit,
+) -> None:
     from zplan.render.breakdown import render_plan
     from zplan.render.explanation import render_explanations
     from zplan.render.text import render_comparison
 
     if len(estimates) == 1:
-        render_plan(console, estimates[0], wanted.assumptions, unit=unit)
+        render_plan(console, estimates[0], wanted.assumptions, unit=unit, time=times[0])
     else:
-        render_comparison(console, estimates, wanted.assumptions, unit=unit)
+        render_comparison(console, estimates, wanted.assumptions, unit=unit, times=times)
     if explain:
         for result in estimates:
             render_explanations(console, result, explain_peak(result), unit=unit)

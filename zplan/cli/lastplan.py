@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 from zplan.cli.options import PlanOptions
@@ -32,14 +32,15 @@ def save_last_plan(options: PlanOptions) -> None:
     """Remember what was estimated.
 
     Args:
-        options: The words of the command line; a path to a model is kept absolute, so that it works from other folders.
+        options: The words of the command line; paths are kept absolute, so that they work from other folders.
     """
     path = last_plan_path()
     if path is None:
         return
-    if options.model is not None and os.path.exists(options.model):  # noqa: PTH110 (usually a preset's name, not a path)
-        options = replace(options, model=os.path.abspath(options.model))  # noqa: PTH100
     words = {f.name: getattr(options, f.name) for f in fields(options)}
+    for name in ("model", "ds_config"):
+        if words[name] is not None and os.path.exists(words[name]):  # noqa: PTH110 (usually a preset's name, no path)
+            words[name] = os.path.abspath(words[name])  # noqa: PTH100
     content = json.dumps({"version": _VERSION, "options": {name: word for name, word in words.items() if word}})
     temporary = path.with_name(f"last.{os.getpid()}.tmp")
     try:

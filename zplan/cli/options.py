@@ -126,6 +126,10 @@ class PlanOptions:
         str | None,
         _value("--rank", "K", JOB, "Whose memory: a rank, or `worst`. Default: 0."),
     ] = None
+    ds_config: Annotated[
+        str | None,
+        _value("--ds-config", "FILE", JOB, "A ds_config.json: what it says counts where no flag says otherwise."),
+    ] = None
     offload: Annotated[
         str | None,
         _value(

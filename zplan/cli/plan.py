@@ -1,12 +1,11 @@
-"""From options to plans: what was said, then what a config file says, then the default, each default told.
+"""From options to plans: what was said, then what a ds_config.json says, then the default, each default told.
 
 Every verb that needs a plan calls :func:`build_plans`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.parse import (
@@ -54,17 +53,6 @@ Variant = tuple[int, Offload, OffloadTo]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileSettings:
-    """What an existing config file says, in the words of the options."""
-
-    source: str
-    """The file, as the user named it."""
-    words: Mapping[str, str] = field(default_factory=dict)
-    """Field name of ``PlanOptions`` -> the word that its flag would take."""
-    deepspeed: DeepSpeedOptions = field(default_factory=DeepSpeedOptions)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSet:
     """The plans that were asked for, side by side."""
 
@@ -75,35 +63,35 @@ class PlanSet:
     """Each plan is wanted for the rank that holds most, which only its estimate knows."""
 
 
-def build_plans(options: PlanOptions, settings: FileSettings | None = None) -> PlanSet:
+def build_plans(options: PlanOptions) -> PlanSet:
     """Turn options into plans.
 
     Args:
         options: The words of the command line.
-        settings: The words of a config file, used where the command line says nothing.
 
     Returns:
         One plan, or one per stage and useful offload variant, and what was assumed.
 
     Raises:
-        ZplanError: a word that an option does not take, or options that contradict each other.
+        ZplanError: a word that an option does not take, options that contradict each other, or a file that is broken.
     """
-    settings = settings or FileSettings(source="")
-    said = {f.name: getattr(options, f.name) for f in fields(options)}
-    notes = [
-        f"--{name.replace('_', '-')} {said[name]} from the command line overrides {word} in {settings.source}"
-        for name, word in settings.words.items()
-        if said.get(name) and said[name] != word
-    ]
-    words = parse_job({name: value or settings.words.get(name) for name, value in said.items()})
+    words = parse_job({f.name: getattr(options, f.name) for f in fields(options)})
     model = _model(options)
     cluster, cluster_notes = _cluster(options)
+    deepspeed = DeepSpeedOptions()
+    file_notes: tuple[str, ...] = ()
+    if options.ds_config is not None:
+        from zplan.cli.configfile import with_ds_config
+
+        base, _ = _job(words, words.engine or Engine.DEEPSPEED, model, cluster, deepspeed)
+        words, deepspeed, file_notes = with_ds_config(options.ds_config, words, base, model, cluster.gpus)
     engine = words.engine or Engine.DEEPSPEED
     check(words, engine, model, cluster)
-    job, job_notes = _job(words, engine, model, cluster, settings.deepspeed)
-    variants = _variants(words, engine)
-    plans = tuple(Plan(model=model, cluster=cluster, job=_at(job, words, variant)) for variant in variants)
-    assumptions = (*notes, *model.notes, *cluster_notes, *job_notes)
+    job, job_notes = _job(words, engine, model, cluster, deepspeed)
+    plans = tuple(
+        Plan(model=model, cluster=cluster, job=_at(job, words, variant)) for variant in _variants(words, engine)
+    )
+    assumptions = (*file_notes, *model.notes, *cluster_notes, *job_notes)
     return PlanSet(plans=plans, assumptions=assumptions, worst_rank=words.worst_rank)
 
 

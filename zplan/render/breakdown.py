@@ -9,12 +9,13 @@ from zplan.memory.moments import PHASES
 from zplan.memory.summary import device_base_bytes, free_bytes, overall_verdict, plan_label, term_title
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
-from zplan.units import Unit, format_bytes, format_in
+from zplan.units import Unit, format_bytes, format_in, format_seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from zplan.advice.timing import StepTime
     from zplan.memory.moments import Estimate
 
 _LABEL_WIDTH = 30
@@ -122,7 +123,28 @@ def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
         console.print(Text.assemble(style.verdict(host.verdict), f" in {format_bytes(capacity, unit)} of RAM per node"))
 
 
-def render_plan(console: Console, estimate: Estimate, assumptions: Sequence[str], *, unit: Unit = Unit.GIB) -> None:
+def _time(console: Console, time: StepTime) -> None:
+    from rich.text import Text
+
+    seconds, tokens = format_seconds(time.step_seconds), f"{time.tokens_per_second_per_gpu:,.0f}"
+    console.print()
+    console.print(
+        Text.assemble((f"{seconds} s per step", "bold"), f", {tokens} tokens/s per GPU, bound by {time.bound_by}")
+    )
+    parts = sorted(((name, part) for name, part in time.parts.items() if part > 0), key=lambda item: -item[1])
+    console.print(
+        Text("; ".join(f"{name.replace('_', ' ')} {format_seconds(part)} s" for name, part in parts), style="dim")
+    )
+
+
+def render_plan(
+    console: Console,
+    estimate: Estimate,
+    assumptions: Sequence[str],
+    *,
+    unit: Unit = Unit.GIB,
+    time: StepTime | None = None,
+) -> None:
     """Draw one plan in full.
 
     Args:
@@ -130,6 +152,7 @@ def render_plan(console: Console, estimate: Estimate, assumptions: Sequence[str]
         estimate: The prediction.
         assumptions: What was assumed for the user.
         unit: Unit of all sizes.
+        time: Its predicted step time, if the card is known.
     """
     from rich.text import Text
 
@@ -146,5 +169,7 @@ def render_plan(console: Console, estimate: Estimate, assumptions: Sequence[str]
         console.print(Text(f"Rank {estimate.worst_rank} holds most: {worst} allocated (--rank worst shows it)."))
     _device(console, estimate, unit)
     _host(console, estimate, style, unit)
+    if time is not None:
+        _time(console, time)
     console.print()
     console.print(assumptions_text(assumptions))

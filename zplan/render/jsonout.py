@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zplan.memory.params import layout
 
 if TYPE_CHECKING:
+    from zplan.advice.timing import StepTime
     from zplan.memory.explain import TermExplanation
     from zplan.memory.moments import Estimate
     from zplan.spec import ClusterSpec, Lora, ModelSpec
@@ -71,15 +72,22 @@ def _gpu_object(estimate: Estimate, terms: Sequence[TermExplanation]) -> dict[st
     }
 
 
-def plan_object(
-    estimate: Estimate, terms: Sequence[TermExplanation], time: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def time_object(time: StepTime) -> dict[str, Any]:
+    """The ``time`` key."""
+    return {
+        "step_seconds": time.step_seconds,
+        "tokens_per_second_per_gpu": time.tokens_per_second_per_gpu,
+        "bound_by": time.bound_by,
+    }
+
+
+def plan_object(estimate: Estimate, terms: Sequence[TermExplanation], time: StepTime | None = None) -> dict[str, Any]:
     """One element of ``plans``.
 
     Args:
         estimate: The prediction.
         terms: One explanation per term of its peak moment.
-        time: The ``time`` key, None where step time was not predicted.
+        time: Predicted step time, None where the card is not known.
 
     Returns:
         The object of the contract.
@@ -107,12 +115,15 @@ def plan_object(
             "verdict": host.verdict,
         },
         "nvme": {"per_node_bytes": host.nvme_per_node_bytes},
-        "time": None if time is None else dict(time),
+        "time": None if time is None else time_object(time),
     }
 
 
 def estimate_object(
-    estimates: Sequence[Estimate], terms: Sequence[Sequence[TermExplanation]], assumptions: Sequence[str]
+    estimates: Sequence[Estimate],
+    terms: Sequence[Sequence[TermExplanation]],
+    assumptions: Sequence[str],
+    times: Sequence[StepTime | None],
 ) -> dict[str, Any]:
     """The whole answer of ``zplan estimate --json``.
 
@@ -120,6 +131,7 @@ def estimate_object(
         estimates: At least one, all of the same model and cluster.
         terms: For each estimate the explanations of its peak moment's terms.
         assumptions: What was assumed for the user.
+        times: For each estimate the predicted step time, if any.
 
     Returns:
         The object of the contract.
@@ -130,7 +142,7 @@ def estimate_object(
         "model": model_object(plan.model, plan.job.lora),
         "cluster": cluster_object(plan.cluster),
         "assumptions": list(assumptions),
-        "plans": [plan_object(estimate, explained) for estimate, explained in zip(estimates, terms, strict=True)],
+        "plans": [plan_object(*each) for each in zip(estimates, terms, times, strict=True)],
     }
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from zplan.memory.summary import GROUPS, overall_verdict, peak_groups, plan_label, short_label, verdicts
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, number_width, plain_table
-from zplan.units import Unit, format_bytes, format_count, format_in, format_share
+from zplan.units import Unit, format_bytes, format_count, format_in, format_seconds, format_share
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from zplan.advice.timing import StepTime
     from zplan.memory.moments import Estimate
     from zplan.spec import Plan
 
@@ -126,6 +127,16 @@ def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row 
     return rows
 
 
+def _time_rows(times: Sequence[StepTime]) -> list[_Row | None]:
+    """Step time and throughput, where the card is known."""
+    if not times:
+        return []
+    return [
+        ("seconds per step", [format_seconds(time.step_seconds) for time in times], ""),
+        ("tokens/s per GPU", [f"{time.tokens_per_second_per_gpu:,.0f}" for time in times], ""),
+    ]
+
+
 def _widths(rows: Sequence[_Row | None], heads: Sequence[str]) -> list[int]:
     """Width of each plan's column."""
     return [number_width([heads[i], *(row[1][i] for row in rows if row is not None)]) for i in range(len(heads))]
@@ -154,7 +165,12 @@ def _print_legend(console: Console, heads: Sequence[str]) -> None:
 
 
 def render_comparison(
-    console: Console, estimates: Sequence[Estimate], assumptions: Sequence[str], *, unit: Unit = Unit.GIB
+    console: Console,
+    estimates: Sequence[Estimate],
+    assumptions: Sequence[str],
+    *,
+    unit: Unit = Unit.GIB,
+    times: Sequence[StepTime | None] = (),
 ) -> None:
     """Draw several plans of one model on one cluster side by side.
 
@@ -163,6 +179,7 @@ def render_comparison(
         estimates: At least one.
         assumptions: What was assumed for the user.
         unit: Unit of all sizes.
+        times: For each estimate its predicted step time, if any.
     """
     from rich.text import Text
 
@@ -170,7 +187,7 @@ def render_comparison(
     console.print(headline(estimates, style))
     for line in plan_lines(estimates[0].plan, style, unit):
         console.print(Text(line, style="dim"))
-    rows = _rows(estimates, style, unit)
+    rows = [*_rows(estimates, style, unit), *_time_rows([time for time in times if time is not None])]
     heads = [short_label(estimate.plan.job) for estimate in estimates]
     labels = [style.verdict(overall_verdict(estimate)) for estimate in estimates]
     everything = [*rows, ("verdict", [label.plain for label in labels], "")]
