@@ -106,7 +106,9 @@ class BlockSpec:
     """One kind of decoder block; a model has one or a few kinds."""
 
     implementation: str
-    """Key of the activation table that describes what this block's code keeps and needs, e.g. ``llama``."""
+    """Key of the activation table that describes what this block's code keeps and needs, e.g. ``llama``: the model
+    type, ``:`` and the kind of block where a type has several, ``+act=...`` and ``+dropout=...`` where a config departs
+    from the type's activation function or dropouts in a way that changes memory."""
     weights: tuple[Weight, ...]
     """In the order of ``named_parameters()``."""
     dims: tuple[tuple[str, int], ...]
