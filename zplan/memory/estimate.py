@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines import engine_memory
-from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes, torch_bytes
+from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12 import worst_rank
 from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, HostMemory, Moment, Runtime
@@ -16,19 +16,11 @@ from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.params import layout
 from zplan.memory.runtime import runtime
 from zplan.memory.stack import build_stack, grad_orders, layer_variants
-from zplan.memory.states import model_states
+from zplan.memory.states import model_states, state_sizes
 from zplan.memory.timeline import Stack, pass_moments
 from zplan.spec import Engine, Job, ModelSpec, Plan
 
 _STEP_PHASES = ("forward", "backward", "step")
-
-
-def state_sizes(job: Job) -> StateBytes:
-    """Bytes per element of each copy that the job's engine keeps."""
-    if job.engine is Engine.DEEPSPEED:
-        return deepspeed_bytes(job.precision)
-    mode = ComputeMode.CAST if job.engine in (Engine.FSDP1, Engine.FSDP2) else ComputeMode.AUTOCAST
-    return torch_bytes(job.precision, mode)
 
 
 @lru_cache(maxsize=8192)

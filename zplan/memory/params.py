@@ -51,6 +51,8 @@ class Layout:
     largest: int
     """Elements of the largest single tensor."""
     largest_trainable: int
+    tied: bool
+    """The head's weight is the embedding's."""
 
     def pieces(self) -> tuple[Piece, ...]:
         """Stem, every block in order, head."""
@@ -121,4 +123,5 @@ def layout(model: ModelSpec, lora: Lora | None = None) -> Layout:
         shape_total=all_numel - adapters,
         largest=max(sizes, default=0),
         largest_trainable=max(trained_sizes, default=0),
+        tied=model.tied_embeddings,
     )

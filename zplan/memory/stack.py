@@ -58,7 +58,14 @@ def build_stack(
         for kind, flag in variants
     ]
     return Stack(
-        stem=stem_memory(model, micro_batch=batch, seq_len=seq, attention=job.attention, mode=mode),
+        stem=stem_memory(
+            model,
+            micro_batch=batch,
+            seq_len=seq,
+            attention=job.attention,
+            mode=mode,
+            checkpointed=job.checkpointing.kind != "none",
+        ),
         variants=tuple(pieces),
         checkpointed=tuple(flag for _, flag in variants),
         layers=layers,
@@ -78,4 +85,5 @@ def grad_orders(stack: Stack, variants: tuple[tuple[int, bool], ...]) -> GradOrd
         head=stack.head.grad_order,
         variant_kinds=tuple(kind for kind, _ in variants),
         layers=stack.layers,
+        checkpointed=stack.checkpointed,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from zplan.memory.engines.base import StateBytes
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.engines.base import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.sharding import share
+from zplan.spec import Engine, Job
 
 
 def model_states(
@@ -33,3 +35,11 @@ def model_states(
         grads_bytes=share(grads, ranks) if stage >= 2 else grads,
         optimizer_bytes=share(optim, ranks) if stage >= 1 else optim,
     )
+
+
+def state_sizes(job: Job) -> StateBytes:
+    """Bytes per element of each copy that the job's engine keeps."""
+    if job.engine is Engine.DEEPSPEED:
+        return deepspeed_bytes(job.precision)
+    mode = ComputeMode.CAST if job.engine in (Engine.FSDP1, Engine.FSDP2) else ComputeMode.AUTOCAST
+    return torch_bytes(job.precision, mode)

@@ -71,6 +71,8 @@ class Track:
     blocks: tuple[Mapping[str | int, LayerLevels], ...]
     """One mapping per variant of block (see :class:`Stack`)."""
     head: Mapping[str | int, Level]
+    after: tuple[LayerLevels, ...] = ()
+    """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,47 +107,48 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Bytes stored by the layers below each layer."""
+    """Bytes held by the stem and by the layers before each layer."""
 
+    stem: int
     linear: int | None
-    """Bytes per layer where every layer stores the same."""
+    """Bytes per layer where every layer holds the same."""
     below: tuple[int, ...]
     """Prefix sums otherwise (also the total, at index L)."""
 
-    def at(self, index: int) -> int:
-        """Bytes stored by the layers before ``index``."""
-        return index * self.linear if self.linear is not None else self.below[index]
+
+def _held(piece: PieceMemory, forward: bool) -> int:
+    """What a piece holds while later pieces run: kept tensors; in forward also its frame and autocast's copies."""
+    kept = piece.kept_bytes + piece.kept_score_bytes
+    return kept + piece.frame_bytes + piece.frame_score_bytes + piece.cast_cache_bytes if forward else kept
 
 
-def kept_below(stack: Stack) -> _Kept:
-    """What layers store for backward, by how many lie below."""
-    kept = [piece.kept_bytes + piece.kept_score_bytes for piece in stack.variants]
-    if len(set(kept)) == 1:
-        return _Kept(kept[0], ())
+def _kept_below(stack: Stack, forward: bool) -> _Kept:
+    held = [_held(piece, forward) for piece in stack.variants]
+    stem = _held(stack.stem, forward)
+    if len(set(held)) == 1:
+        return _Kept(stem, held[0], ())
     sums = [0]
     for variant in stack.layers:
-        sums.append(sums[-1] + kept[variant])
-    return _Kept(None, tuple(sums))
+        sums.append(sums[-1] + held[variant])
+    return _Kept(stem, None, tuple(sums))
 
 
-def _stored_terms(stack: Stack, layers_below: int) -> dict[str, int]:
-    """Kept bytes of the stem and of the first ``layers_below`` layers, by term; nothing at all while the stem itself runs (-1)."""
+def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, int]:
+    """What the stem and the first ``layers_below`` layers hold, by term; nothing while the stem itself runs (-1)."""
+    terms = {TermKey.ACTIVATIONS: 0, TermKey.CHECKPOINTS: 0, TermKey.ATTENTION_SCORES: 0}
     if layers_below < 0:
-        return {TermKey.ATTENTION_SCORES: 0}
-    terms = {
-        TermKey.ACTIVATIONS: stack.stem.kept_bytes,
-        TermKey.CHECKPOINTS: 0,
-        TermKey.ATTENTION_SCORES: stack.stem.kept_score_bytes,
-    }
+        return terms
     counts = [0] * len(stack.variants)
     if len(counts) == 1:
         counts[0] = layers_below
     else:
         for variant in stack.layers[:layers_below]:
             counts[variant] += 1
-    for piece, checkpointed, count in zip(stack.variants, stack.checkpointed, counts, strict=True):
-        terms[TermKey.CHECKPOINTS if checkpointed else TermKey.ACTIVATIONS] += count * piece.kept_bytes
-        terms[TermKey.ATTENTION_SCORES] += count * piece.kept_score_bytes
+    pieces = ((stack.stem, False, 1), *zip(stack.variants, stack.checkpointed, counts, strict=True))
+    for piece, checkpointed, count in pieces:
+        scores = piece.kept_score_bytes + (piece.frame_score_bytes if forward else 0)
+        terms[TermKey.CHECKPOINTS if checkpointed else TermKey.ACTIVATIONS] += count * (_held(piece, forward) - scores)
+        terms[TermKey.ATTENTION_SCORES] += count * scores
     return terms
 
 
@@ -161,7 +164,7 @@ def _moment(
     own: str,
 ) -> Moment:
     terms = dict(run.base)
-    for key, size in _stored_terms(stack, layers_below).items():
+    for key, size in _stored_terms(stack, layers_below, phase == "forward").items():
         terms[key] = terms.get(key, 0) + size
     terms[TermKey.INPUTS] = terms.get(TermKey.INPUTS, 0) + stack.inputs_bytes
     if instant is not None:
@@ -169,6 +172,8 @@ def _moment(
         terms[TermKey.ATTENTION_SCORES] += instant.score_bytes
     for key, size in engine.terms:
         terms[key] = terms.get(key, 0) + size
+    if phase == "backward" and instant is not None and name != "loss backward":
+        pending += stack.head.held_grad_bytes
     if pending:
         terms[TermKey.UNSHARDED_GRADS] = terms.get(TermKey.UNSHARDED_GRADS, 0) + pending
     return Moment(phase, name, {key: size for key, size in terms.items() if size})
@@ -187,7 +192,8 @@ def _piece_moment(
     by_module: bool,
 ) -> Moment:
     """Largest instant of the stem or the head."""
-    best, chosen = -1, (None, NOTHING, 0)
+    best = -1
+    chosen: tuple[Instant | None, Level, int] = (None, NOTHING, 0)
     instants = piece.forward if phase == "forward" else piece.backward
     for instant in instants:
         held = levels.get(instant.module if by_module else instant.grads_ready, NOTHING)
@@ -198,41 +204,44 @@ def _piece_moment(
     return _moment(phase, name, run, stack, layers_below, chosen[0], chosen[1], chosen[2], own)
 
 
-def _block_moment(phase: str, run: Pass, stack: Stack, track: Track, kept: _Kept) -> Moment:
+def _block_moment(phase: str, run: Pass, stack: Stack, track: Track) -> Moment:
     """Largest instant over all blocks."""
-    best, chosen = -1, (0, None, NOTHING, 0)
+    kept = _kept_below(stack, phase == "forward")
+    best, best_index = -1, 0
+    chosen: tuple[Instant | None, Level, int] = (None, NOTHING, 0)
     for variant, piece in enumerate(stack.variants):
         levels = track.blocks[variant]
         sizes = stack.grad_sizes[variant]
         for instant in piece.forward if phase == "forward" else piece.backward:
-            pending = sizes[instant.pending_grad] if instant.pending_grad >= 0 else 0
-            own = instant.activation_bytes + instant.score_bytes + pending
             found = levels.get(instant.module if track.by_module else instant.grads_ready)
             if found is None:
                 continue
+            pending = sizes[instant.pending_grad] if instant.pending_grad >= 0 else 0
+            own = instant.activation_bytes + instant.score_bytes + pending
             if kept.linear is not None:
                 for index, held in found.hull:
                     total = own + index * kept.linear + held.total
                     if total > best:
-                        best, chosen = total, (index, instant, held, pending)
+                        best, best_index, chosen = total, index, (instant, held, pending)
             else:
                 for index, held in found.points:
                     total = own + kept.below[index] + held.total
                     if total > best:
-                        best, chosen = total, (index, instant, held, pending)
-    return _moment(phase, f"block {phase}", run, stack, chosen[0], chosen[1], chosen[2], chosen[3], TermKey.ACTIVATIONS)
+                        best, best_index, chosen = total, index, (instant, held, pending)
+    return _moment(
+        phase, f"block {phase}", run, stack, best_index, chosen[0], chosen[1], chosen[2], TermKey.ACTIVATIONS
+    )
 
 
 def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
     """The largest moment of each piece in forward and in backward, for one micro-step."""
-    kept = kept_below(stack)
     depth = len(stack.layers)
     forward, backward = run.forward, run.backward
     return [
         _piece_moment(
             "forward", "embedding", run, stack, stack.stem, forward.stem, -1, (), TermKey.ACTIVATIONS, forward.by_module
         ),
-        _block_moment("forward", run, stack, forward, kept),
+        _block_moment("forward", run, stack, forward),
         _piece_moment(
             "forward", "loss", run, stack, stack.head, forward.head, depth, (), TermKey.LOGITS, forward.by_module
         ),
@@ -248,7 +257,7 @@ def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
             TermKey.LOGITS_GRAD,
             backward.by_module,
         ),
-        _block_moment("backward", run, stack, backward, kept),
+        _block_moment("backward", run, stack, backward),
         _piece_moment(
             "backward",
             "embedding backward",

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.ddp import replicated_memory
-from zplan.memory.engines.fsdp import fsdp_memory
+from zplan.memory.engines.fsdp1 import fsdp1_memory
+from zplan.memory.engines.fsdp2 import fsdp2_memory
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero0 import zero0_memory
 from zplan.memory.engines.zero3 import zero3_memory
@@ -36,6 +37,8 @@ def engine_memory(model: ModelSpec, job: Job, orders: GradOrders, ranks: int, ra
         if job.stage == 3:
             return zero3_memory(groups, orders, job, optimizer, ranks)
         return zero12_memory(groups, orders, job, optimizer, ranks, rank)
-    if job.engine in (Engine.FSDP1, Engine.FSDP2):
-        return fsdp_memory(groups, orders, job, optimizer, ranks, rank)
+    if job.engine is Engine.FSDP2:
+        return fsdp2_memory(groups, orders, job, optimizer, ranks, rank)
+    if job.engine is Engine.FSDP1:
+        return fsdp1_memory(groups, orders, job, optimizer, ranks, rank)
     return replicated_memory(groups, orders, job, optimizer)

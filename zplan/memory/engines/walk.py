@@ -21,6 +21,8 @@ class GradOrders:
     """Kind of block of each variant."""
     layers: tuple[int, ...]
     """Variant of each layer."""
+    checkpointed: tuple[bool, ...]
+    """For each variant whether its blocks are recomputed in backward."""
 
 
 @dataclass(frozen=True, slots=True)

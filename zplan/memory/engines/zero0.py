@@ -17,8 +17,9 @@ from zplan.spec import Job
 def zero0_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec) -> EngineMemory:
     """Stage 0 on one rank.
 
-    Formula: steady 14 P for bf16 Adam (2 + 4 + 8); gradients add 2 P through backward; the step flattens them (2 P) and casts
-    the flat copy to fp32 (4 P, twice for a moment with the fused wrapper).
+    Formula: steady 14 P for bf16 Adam (2 + 4 + 8); gradients add 2 P through backward. At the step every gradient is cast to
+    fp32 (4 P); with DeepSpeed's own FusedAdam the casts are flattened into a second copy (4 P) while both and the 16-bit
+    gradients live: 24 P. Any other optimizer gets the unfused wrapper, which does not flatten: 20 P.
     """
     states = deepspeed_bytes(job.precision)
     numel = groups.trainable
@@ -44,18 +45,19 @@ def zero0_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     forward = constant_track(groups, orders, level())
     backward, _ = backward_track(groups, orders, level(), ready)
     cast = states.optimized * numel if states.optimized != states.grad else 0
-    stepping = dict(steady) | {
-        TermKey.GRADS: all_grads,
-        TermKey.FLAT_BUFFER: all_grads if cast else 0,
-        TermKey.GRADS_FP32: cast,
+    fused = job.optimizer == "adamw"
+    flat = states.optimized * numel if fused else 0
+    flattening = dict(steady) | {TermKey.GRADS: all_grads, TermKey.GRADS_FP32: cast, TermKey.FLAT_BUFFER: flat}
+    running = dict(steady) | {
+        TermKey.GRADS_FP32: states.optimized * numel,
+        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
-    stepping[TermKey.OPTIMIZER_TEMPORARIES] = optimizer.step_temporary_copies * states.optimized * numel
-    made = {TermKey.PARAMS: steady[TermKey.PARAMS], TermKey.MASTER: states.master * numel}
+    made = dict(steady) | {TermKey.GRADS_FP32: states.optimized * numel}
     return EngineMemory(
         steady=steady,
         passes=(Pass(base, forward, backward),),
-        step=(Moment("step", "optimizer step", {key: size for key, size in stepping.items() if size}),),
-        init=(Moment("init", "master copy made", {key: size for key, size in made.items() if size}),),
+        step=(Moment("step", "gradients cast and flattened", flattening), Moment("step", "optimizer step", running)),
+        init=(Moment("init", "optimizer states made", made),),
         host=HostTerms(),
         states=states,
         grad_bytes=states.grad,

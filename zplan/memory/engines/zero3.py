@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
+from zplan.memory.engines.prefetch import model_calls, replay
 from zplan.memory.engines.walk import GradOrders, constant_track
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.timeline import Pass, level
+from zplan.memory.timeline import LayerLevels, Level, Pass, Track, layer_levels, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
@@ -29,9 +30,6 @@ class _Shards:
     frozen: int
     persistent: int
     """Whole elements of tensors below the persistence threshold: they are kept gathered."""
-    gatherable: int
-    """Whole elements of all other tensors."""
-    largest: int
     sub_groups: tuple[int, ...]
     """Partitioned elements of each sub-group of trainable tensors."""
 
@@ -52,7 +50,7 @@ def _sub_groups(sizes: list[int], limit: int) -> tuple[int, ...]:
 def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
     """Partitions every tensor on its own, as stage 3 does."""
     trainable: list[int] = []
-    frozen = persistent = gatherable = 0
+    frozen = persistent = 0
     for tensor in groups.tensors():
         part = zero3_partition_numel(tensor.numel, ranks)
         if tensor.trainable:
@@ -61,17 +59,13 @@ def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
             frozen += part
         if tensor.numel <= options.param_persistence_threshold:
             persistent += tensor.numel
-        else:
-            gatherable += tensor.numel
     # --params 7B states another P than the shape's: the difference is spread evenly over the ranks.
     extra = groups.total - groups.shape_total
     if groups.adapters:
         frozen += share(extra, ranks)
     elif trainable:
         trainable[-1] += share(extra, ranks)
-    return _Shards(
-        sum(trainable), frozen, persistent, gatherable, groups.largest, _sub_groups(trainable, options.sub_group_size)
-    )
+    return _Shards(sum(trainable), frozen, persistent, _sub_groups(trainable, options.sub_group_size))
 
 
 def _on_gpu_sub_groups(parts: _Shards, job: Job) -> tuple[int, ...]:
@@ -95,11 +89,42 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
     return {key: size for key, size in terms.items() if size}
 
 
-def _gathered_numel(parts: _Shards, options: DeepSpeedOptions, ranks: int, job: Job) -> int:
-    """Elements gathered while blocks run: prefetching goes on at every module until ``max_live_parameters`` are live."""
+def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> tuple[Track, Track]:
+    """Gathered parameters along forward and backward, module by module."""
     if ranks == 1 and job.offload is not Offload.ALL:
-        return 0
-    return min(parts.gatherable, max(options.max_live_parameters, parts.largest))
+        # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
+        nothing = constant_track(groups, orders, level())
+        return nothing, nothing
+    depth = len(orders.layers)
+    pieces = model_calls(groups, orders, job.deepspeed.param_persistence_threshold)
+    checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
+    collected: dict[tuple[bool, int], dict[str, int]] = {}
+    for entry in replay(pieces, checkpointed, job.deepspeed):
+        modules = collected.setdefault((entry.backward, entry.piece), {"": 0})
+        for key in (entry.module, ""):
+            modules[key] = max(modules.get(key, 0), entry.numel)
+    return _track(False, collected, orders, depth, states.param), _track(True, collected, orders, depth, states.param)
+
+
+def _track(
+    backward: bool,
+    collected: dict[tuple[bool, int], dict[str, int]],
+    orders: GradOrders,
+    depth: int,
+    element_bytes: int,
+) -> Track:
+    """One pass of the replay as a track; code outside of a module with matrices gets the largest of its piece."""
+
+    def levels(piece: int) -> dict[str | int, Level]:
+        found = collected.get((backward, piece), {"": 0})
+        return {module: level(**{TermKey.GATHERED_PARAMS: element_bytes * numel}) for module, numel in found.items()}
+
+    points: list[dict[str | int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
+    for index, variant in enumerate(orders.layers):
+        for module, value in levels(index).items():
+            points[variant].setdefault(module, []).append((index, value))
+    blocks: list[dict[str | int, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
+    return Track(True, levels(-1), tuple(blocks), levels(depth))
 
 
 def _step_moments(
@@ -149,11 +174,9 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     while blocks run; the step adds 6 bytes per element of the largest sub-group.
     """
     states = deepspeed_bytes(job.precision)
-    options = job.deepspeed
-    parts = shards(groups, options, ranks)
+    parts = shards(groups, job.deepspeed, ranks)
     steady = _steady(parts, job, states, optimizer, ranks)
-    gathered = states.param * _gathered_numel(parts, options, ranks, job)
-    track = constant_track(groups, orders, level(**{TermKey.GATHERED_PARAMS: gathered}))
+    forward, backward = _tracks(groups, orders, job, states, ranks)
     whole = states.param * (groups.total + groups.adapters)
     zero_init = True if job.zero_init is None else job.zero_init
     made = dict(steady)
@@ -165,7 +188,7 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
         init.append(Moment("init", "whole model before sharding", {TermKey.PARAMS: whole}))
     return EngineMemory(
         steady=steady,
-        passes=(Pass(steady, track, track),),
+        passes=(Pass(steady, forward, backward),),
         step=_step_moments(steady, parts, job, states, optimizer),
         init=tuple(init),
         host=_host(parts, job, states, optimizer),

@@ -1,0 +1,131 @@
+"""FSDP1: ``FullyShardedDataParallel`` around every block and the root, as accelerate sets it up (``use_orig_params``).
+
+Source throughout: torch 2.13 ``distributed/fsdp/_flat_param.py`` and ``_runtime_utils.py``.
+"""
+
+from __future__ import annotations
+
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
+from zplan.memory.engines.units import Units, make_units, steady_terms
+from zplan.memory.engines.walk import GradOrders
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.params import Layout
+from zplan.memory.timeline import LayerLevels, Level, Pass, Track, layer_levels, level
+from zplan.spec import Job, Offload
+
+
+def _running_sum(sizes: list[int]) -> list[int]:
+    out = [0]
+    for size in sizes:
+        out.append(out[-1] + size)
+    return out
+
+
+def _forward_track(units: Units, orders: GradOrders, stage: int, waiting: int) -> Track:
+    """The root stays whole; a block is whole while it runs; stage 2 (SHARD_GRAD_OP) keeps blocks whole."""
+    root, kept = units.compute * units.root.whole, 0
+    points: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
+
+    def held(gathered: int) -> Level:
+        return level(**{TermKey.GATHERED_PARAMS: root + gathered, TermKey.UNSHARDED_GRADS: waiting})
+
+    for index, variant in enumerate(orders.layers):
+        own = units.compute * units.block(index).whole
+        points[variant].append((index, held(kept + own)))
+        kept += own if stage == 2 else 0
+    blocks: list[dict[str | int, LayerLevels]] = [{0: layer_levels(p)} for p in points]
+    return Track(False, {0: held(0)}, tuple(blocks), {0: held(kept)})
+
+
+def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states: StateBytes) -> tuple[Track, Moment]:
+    """Views' gradients pile up until autograd joins them into the flat one; then it is reduced into the fp32 shard."""
+    e, root = units.compute, units.compute * units.root.whole
+    depth = len(units.layers)
+    flats = [e * units.block(index).trainable_whole for index in range(depth)]
+    waiting = (sum(flats) + e * units.root.trainable_whole) if job.grad_accum > 1 else 0
+    kept = sum(e * units.block(index).whole for index in range(depth)) if job.stage == 2 else 0
+    sharded = 0
+
+    def held(gathered: int, grads: int) -> Level:
+        return level(
+            **{
+                TermKey.GATHERED_PARAMS: root + gathered,
+                TermKey.UNSHARDED_GRADS: waiting + grads,
+                TermKey.GRADS: sharded,
+            }
+        )
+
+    head_sums = _running_sum(
+        [e * groups.head.tensors[w].numel for w in orders.head if groups.head.tensors[w].trainable]
+    )
+    head: dict[str | int, Level] = {count: held(kept, size) for count, size in enumerate(head_sums)}
+    root_grads = head_sums[-1]
+    collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
+    after: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
+    for index in range(depth - 1, -1, -1):
+        variant, unit = orders.layers[index], units.block(index)
+        tensors = groups.kinds[orders.variant_kinds[variant]].tensors
+        sums = _running_sum([e * tensors[w].numel for w in orders.variants[variant] if tensors[w].trainable])
+        ahead = e * units.block(index - 1).whole if index and job.stage == 3 else 0
+        gathered = kept if job.stage == 2 else e * unit.whole + ahead
+        for count, size in enumerate(sums):
+            collected[variant].setdefault(count, []).append((index, held(gathered, root_grads + size)))
+        # The flat gradient is a concatenation of the views' gradients, which live until it is made.
+        after[variant].append((index, held(gathered, root_grads + 2 * sums[-1])))
+        kept -= e * unit.whole if job.stage == 2 else 0
+        waiting -= flats[index] if job.grad_accum > 1 else 0
+        sharded += states.grad * unit.trainable_stored
+    stem_sums = _running_sum(
+        [e * groups.stem.tensors[w].numel for w in orders.stem if groups.stem.tensors[w].trainable]
+    )
+    stem: dict[str | int, Level] = {count: held(0, root_grads + size) for count, size in enumerate(stem_sums)}
+    final = held(0, 2 * (root_grads + stem_sums[-1]))
+    blocks: list[dict[str | int, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
+    track = Track(False, stem, tuple(blocks), head, tuple(layer_levels(points) for points in after))
+    return track, Moment("backward", "root's flat gradient", dict(final.terms))
+
+
+def fsdp1_memory(
+    groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int, rank: int
+) -> EngineMemory:
+    """FSDP1 on one rank.
+
+    Formula: fp32 flat shards 4 P/N and Adam 8 P/N between steps, fp32 gradient shards 4 P/N from backward to step; root whole
+    in 16 bits, the running block and the next one whole, gradients twice while they are joined.
+    """
+    states = torch_bytes(job.precision, ComputeMode.CAST)
+    units = make_units(groups, job, ranks, rank)
+    on_gpu = job.offload is Offload.NONE
+    steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
+    waiting = units.compute * units.total("trainable_whole") if job.grad_accum > 1 else 0
+    backward, final = _backward(units, groups, orders, job, states)
+    last = Moment(
+        "backward", final.name, {k: steady.get(k, 0) + final.terms.get(k, 0) for k in {**steady, **final.terms}}
+    )
+    step = dict(steady)
+    if on_gpu:
+        step[TermKey.GRADS] = states.grad * units.total("trainable_stored")
+        step[TermKey.OPTIMIZER_TEMPORARIES] = (
+            optimizer.step_temporary_copies * states.optimized * units.total("trainable")
+        )
+    whole = states.param * units.root.exact if ranks > 1 else 0
+    init = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
+    host = HostTerms()
+    if not on_gpu:
+        shard = units.total("stored")
+        kept = {
+            TermKey.HOST_PARAMS: states.param * shard,
+            TermKey.HOST_OPTIMIZER: state_bytes(optimizer, units.total("trainable"), states.optimized),
+        }
+        host = HostTerms(kept, sum(kept.values()) + states.grad * units.total("trainable"), (states.param * shard,))
+    return EngineMemory(
+        steady=steady,
+        passes=(Pass(steady, _forward_track(units, orders, job.stage, waiting), backward, (last,)),),
+        step=(Moment("step", "optimizer step", {key: size for key, size in step.items() if size}),),
+        init=(Moment("init", "root sharded last", {key: size for key, size in init.items() if size}),),
+        host=host,
+        states=states,
+        grad_bytes=units.compute,
+    )

@@ -1,0 +1,249 @@
+"""FSDP2: ``fully_shard`` on every block and on the root.
+
+Source throughout: torch 2.13 ``distributed/fsdp/_fully_shard/_fsdp_param_group.py`` and ``_fsdp_collectives.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
+from zplan.memory.engines.units import Unit, Units, make_units, steady_terms
+from zplan.memory.engines.walk import GradOrders
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.params import Layout, Tensor
+from zplan.memory.timeline import LayerLevels, Level, Pass, Track, layer_levels, level
+from zplan.spec import Job, Offload
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffers:
+    """Bytes of each unit's transient buffers."""
+
+    units: Units
+    job: Job
+
+    def params(self, unit: Unit) -> int:
+        """Unsharded parameters, which autograd and the modules use."""
+        return self.units.compute * unit.whole
+
+    def gather(self, unit: Unit) -> int:
+        """All-gather output; its input is a slice of it. One rank copies without it (``wait_for_unshard``)."""
+        return self.units.compute * unit.whole if self.units.ranks > 1 else 0
+
+    def copy_in(self, unit: Unit) -> int:
+        """Shards cast into one flat buffer before they are copied into the all-gather's input (mixed precision only)."""
+        return (
+            self.units.compute * unit.stored
+            if self.units.ranks > 1 and self.units.compute == 2 and self.units.reduce == 4
+            else 0
+        )
+
+    def reduce_input(self, unit: Unit) -> int:
+        """Reduce-scatter input, in the reduce dtype."""
+        return self.units.reduce * unit.trainable_whole
+
+    def accumulated(self, unit: Unit) -> int:
+        """Unsharded gradients that earlier micro-steps left, in the reduce dtype (``to_accumulated_grad_if_needed``)."""
+        return self.units.reduce * unit.trainable_whole if self.job.grad_accum > 1 else 0
+
+
+def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
+    """Each unit's all-gather output outlives its copy-out until the next unit's; stage 2 keeps the parameters, too."""
+    units = buffers.units
+    root, depth = units.root, len(units.layers)
+    first = units.block(0)
+    embedding = max(
+        buffers.params(root) + buffers.gather(root),
+        buffers.params(root) + buffers.gather(root) + buffers.gather(first) + buffers.copy_in(first),
+        buffers.gather(root) + buffers.copy_in(root),
+        buffers.params(root),
+    )
+    points: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
+    kept = 0
+    for index, variant in enumerate(orders.layers):
+        unit = units.block(index)
+        held = level(
+            **{
+                TermKey.GATHERED_PARAMS: buffers.params(root) + kept + buffers.params(unit),
+                TermKey.PREFETCHED_PARAMS: buffers.gather(unit),
+            }
+        )
+        points[variant].append((index, held))
+        kept += buffers.params(unit) if buffers.job.stage == 2 else 0
+    last = units.block(depth - 1)
+    loss = level(
+        **{TermKey.GATHERED_PARAMS: buffers.params(root) + kept, TermKey.PREFETCHED_PARAMS: buffers.gather(last)}
+    )
+    blocks: list[dict[str | int, LayerLevels]] = [{0: layer_levels(p)} for p in points]
+    return Track(False, {0: level(**{TermKey.GATHERED_PARAMS: embedding})}, tuple(blocks), {0: loss})
+
+
+def _running_sum(tensors: tuple[Tensor, ...], order: tuple[int, ...], element_bytes: int) -> list[int]:
+    total, out = 0, [0]
+    for which in order:
+        if tensors[which].trainable:
+            total += element_bytes * tensors[which].numel
+            out.append(total)
+    return out
+
+
+class _Backward:
+    """Walks backward: head, blocks from last to first, stem; collects a level per piece and gradient count."""
+
+    def __init__(self, buffers: _Buffers, groups: Layout, orders: GradOrders, states: StateBytes) -> None:
+        self.buffers, self.groups, self.orders, self.states = buffers, groups, orders, states
+        units, job = buffers.units, buffers.job
+        self.root = buffers.params(units.root)
+        self.kept = sum(buffers.params(units.block(i)) for i in range(len(units.layers))) if job.stage == 2 else 0
+        self.root_grads = 0
+        self.waiting = buffers.accumulated(units.root) + sum(
+            buffers.accumulated(units.block(i)) for i in range(len(units.layers))
+        )
+        self.sharded = 0
+        self.in_flight = 0
+
+    def level(self, gathered: int, ahead: int, grads: int) -> Level:
+        """The level with these bytes gathered, gathering, and as unsharded gradients of the running piece."""
+        return level(
+            **{
+                TermKey.GATHERED_PARAMS: self.root + gathered,
+                TermKey.PREFETCHED_PARAMS: ahead,
+                TermKey.UNSHARDED_GRADS: self.waiting + self.root_grads + grads,
+                TermKey.REDUCE_BUCKET: self.in_flight,
+                TermKey.GRADS: self.sharded,
+            }
+        )
+
+    def head(self) -> dict[str | int, Level]:
+        """The loss head; the root has just prefetched the last block where blocks were resharded."""
+        units, job = self.buffers.units, self.buffers.job
+        ahead = self.buffers.gather(units.block(len(units.layers) - 1)) if job.stage == 3 else 0
+        sums = _running_sum(self.groups.head.tensors, self.orders.head, units.compute)
+        found: dict[str | int, Level] = {count: self.level(self.kept, ahead, held) for count, held in enumerate(sums)}
+        self.root_grads = sums[-1]
+        return found
+
+    def blocks(self) -> tuple[tuple[dict[str | int, LayerLevels], ...], tuple[LayerLevels, ...]]:
+        """All blocks, and the reduction after each."""
+        units, job, buffers = self.buffers.units, self.buffers.job, self.buffers
+        collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in self.orders.variants]
+        after: list[list[tuple[int, Level]]] = [[] for _ in self.orders.variants]
+        for index in range(len(units.layers) - 1, -1, -1):
+            unit, variant = units.block(index), self.orders.layers[index]
+            tensors = self.groups.kinds[self.orders.variant_kinds[variant]].tensors
+            ahead = buffers.gather(units.block(index - 1)) if index and job.stage == 3 else 0
+            gathered = self.kept if job.stage == 2 else buffers.params(unit)
+            sums = _running_sum(tensors, self.orders.variants[variant], units.compute)
+            for count, held in enumerate(sums):
+                collected[variant].setdefault(count, []).append((index, self.level(gathered, ahead, held)))
+            self.kept -= buffers.params(unit) if job.stage == 2 else 0
+            after[variant].append((index, self._reducing(unit, sums[-1], ahead)))
+            self.waiting -= buffers.accumulated(unit)
+            self.in_flight = buffers.reduce_input(unit)
+            self.sharded += self.states.grad * unit.trainable_stored
+        levels: list[dict[str | int, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
+        return tuple(levels), tuple(layer_levels(points) for points in after)
+
+    def _reducing(self, unit: Unit, grads: int, ahead: int) -> Level:
+        """While a block's gradients are copied into the reduce-scatter's input: its parameters are resharded already."""
+        in_flight, self.in_flight = self.in_flight, self.buffers.reduce_input(unit)
+        found = self.level(self.kept, ahead, grads if not self.buffers.accumulated(unit) else 0)
+        self.in_flight = in_flight
+        return found
+
+    def stem(self) -> tuple[dict[str | int, Level], Moment]:
+        """The embedding's gradient, and the root's own reduction at the very end."""
+        units = self.buffers.units
+        sums = _running_sum(self.groups.stem.tensors, self.orders.stem, units.compute)
+        found: dict[str | int, Level] = {count: self.level(0, 0, held) for count, held in enumerate(sums)}
+        held = self.root_grads + sums[-1] if not self.buffers.accumulated(units.root) else self.waiting
+        final = {
+            TermKey.UNSHARDED_GRADS: held,
+            TermKey.REDUCE_BUCKET: self.buffers.reduce_input(units.root),
+            TermKey.GRADS: self.sharded,
+        }
+        return found, Moment("backward", "root reduce-scatter", final)
+
+
+def fsdp2_memory(
+    groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int, rank: int
+) -> EngineMemory:
+    """FSDP2 on one rank.
+
+    Formula: fp32 shards 4 P/N and Adam 8 P/N between steps; gradient shards 4 P/N from backward to step. Around each block:
+    its parameters and the all-gather of the next one in 16 bits, its gradients in 16 bits, the reduce-scatter input in fp32.
+    """
+    states = torch_bytes(job.precision, ComputeMode.CAST)
+    units = make_units(groups, job, ranks, rank)
+    on_gpu = job.offload is Offload.NONE
+    steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
+    buffers = _Buffers(units, job)
+    base = dict(steady)
+    waiting = buffers.accumulated(units.root) + sum(
+        buffers.accumulated(units.block(i)) for i in range(len(units.layers))
+    )
+    walk = _Backward(buffers, groups, orders, states)
+    head = walk.head()
+    blocks, after = walk.blocks()
+    stem, final = walk.stem()
+    forward = _forward_track(buffers, orders)
+    if waiting:
+        forward = _with(forward, TermKey.UNSHARDED_GRADS, waiting)
+    grads = states.grad * (units.total("trainable_stored") + (0 if groups.adapters else units.extra))
+    temporaries = optimizer.step_temporary_copies * states.optimized * units.total("trainable")
+    step = dict(steady) | {
+        TermKey.GRADS: grads if on_gpu else 0,
+        TermKey.OPTIMIZER_TEMPORARIES: temporaries if on_gpu else 0,
+    }
+    last = Moment(
+        "backward", final.name, {key: base.get(key, 0) + final.terms.get(key, 0) for key in {**base, **final.terms}}
+    )
+    return EngineMemory(
+        steady=steady,
+        passes=(Pass(base, forward, Track(False, stem, blocks, head, after), (last,)),),
+        step=(Moment("step", "optimizer step", {key: size for key, size in step.items() if size}),),
+        init=(_init(units, steady, states, groups),),
+        host=_host(job, states, optimizer, units),
+        states=states,
+        grad_bytes=units.compute,
+    )
+
+
+def _with(track: Track, key: str, size: int) -> Track:
+    """The track with one more term at every instant."""
+
+    def more(value: Level) -> Level:
+        return Level(value.total + size, (*value.terms, (key, size)))
+
+    blocks: list[dict[str | int, LayerLevels]] = []
+    for per in track.blocks:
+        blocks.append({state: layer_levels([(i, more(v)) for i, v in found.points]) for state, found in per.items()})
+    return Track(
+        track.by_module,
+        {state: more(value) for state, value in track.stem.items()},
+        tuple(blocks),
+        {state: more(value) for state, value in track.head.items()},
+    )
+
+
+def _init(units: Units, steady: dict[str, int], states: StateBytes, groups: Layout) -> Moment:
+    """Init: the root comes last; its whole tensors are on the GPU beside the shards of everything."""
+    del groups
+    whole = states.param * units.root.exact if units.ranks > 1 else 0
+    terms = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
+    return Moment("init", "root sharded last", {key: size for key, size in terms.items() if size})
+
+
+def _host(job: Job, states: StateBytes, optimizer: OptimizerSpec, units: Units) -> HostTerms:
+    """CPU offload keeps shards, gradients and states on the host (``CPUOffloadPolicy``, pinned by default)."""
+    if job.offload is Offload.NONE:
+        return HostTerms()
+    shard, trained = units.total("stored"), units.total("trainable")
+    steady = {
+        TermKey.HOST_PARAMS: states.param * shard,
+        TermKey.HOST_OPTIMIZER: state_bytes(optimizer, trained, states.optimized),
+    }
+    return HostTerms(steady, sum(steady.values()) + states.grad * trained, (states.param * shard,))

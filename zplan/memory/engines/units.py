@@ -1,0 +1,99 @@
+"""FSDP units on one rank: what a block or the root holds sharded, gathered, and while its gradients are reduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zplan.memory.engines.base import StateBytes
+from zplan.memory.moments import TermKey
+from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.params import Layout, Piece, Tensor
+from zplan.memory.sharding import fsdp1_flat_shard_numel, fsdp2_padded_shard_numel, fsdp2_shard_numel, share
+from zplan.spec import Engine, Job, Precision
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit, in elements."""
+
+    stored: int
+    """This rank's storage of the shard, padding included."""
+    trainable: int
+    """Elements that the optimizer updates: this rank's rows of trainable tensors."""
+    trainable_stored: int
+    whole: int
+    """Gathered, padding included."""
+    trainable_whole: int
+    """Gathered elements of trainable tensors, padding included."""
+    exact: int
+    """Elements of all tensors, without padding."""
+
+
+def _fsdp2_unit(tensors: list[Tensor], ranks: int, rank: int) -> Unit:
+    padded = [fsdp2_padded_shard_numel(t.shape, ranks) for t in tensors]
+    trained = [size for size, tensor in zip(padded, tensors, strict=True) if tensor.trainable]
+    rows = sum(fsdp2_shard_numel(t.shape, ranks, rank) for t in tensors if t.trainable)
+    return Unit(
+        sum(padded), rows, sum(trained), sum(padded) * ranks, sum(trained) * ranks, sum(t.numel for t in tensors)
+    )
+
+
+def _fsdp1_unit(tensors: list[Tensor], ranks: int) -> Unit:
+    numel, trained = sum(t.numel for t in tensors), sum(t.numel for t in tensors if t.trainable)
+    shard, part = fsdp1_flat_shard_numel(numel, ranks), fsdp1_flat_shard_numel(trained, ranks)
+    return Unit(shard, part, part, shard * ranks, part * ranks, numel)
+
+
+def make_unit(pieces: tuple[Piece, ...], engine: Engine, ranks: int, rank: int) -> Unit:
+    """The unit that wraps some pieces of the model."""
+    tensors = [tensor for piece in pieces for tensor in piece.tensors]
+    return _fsdp1_unit(tensors, ranks) if engine is Engine.FSDP1 else _fsdp2_unit(tensors, ranks, rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """All units of a model and the element sizes of their buffers."""
+
+    root: Unit
+    kinds: tuple[Unit, ...]
+    layers: tuple[int, ...]
+    compute: int
+    """Bytes of a gathered element and of an unsharded gradient."""
+    reduce: int
+    """Bytes of an element of the reduce-scatter's input."""
+    ranks: int
+    extra: int
+    """Elements a rank holds beyond the tensors: what ``--params 7B`` states more than its shape."""
+
+    def block(self, index: int) -> Unit:
+        """The unit of one layer."""
+        return self.kinds[self.layers[index]]
+
+    def total(self, field: str) -> int:
+        """Sum of one field over all units."""
+        blocks: list[int] = [getattr(kind, field) for kind in self.kinds]
+        return int(getattr(self.root, field)) + sum(blocks[kind] for kind in self.layers)
+
+
+def make_units(groups: Layout, job: Job, ranks: int, rank: int) -> Units:
+    """Root (stem and head) and blocks, as ``fully_shard`` or accelerate's auto-wrap make them."""
+    compute = 4 if job.precision is Precision.FP32 else 2
+    reduce_bytes = compute if job.engine is Engine.FSDP1 or job.precision is Precision.BF16_PURE else 4
+    return Units(
+        root=make_unit((groups.stem, groups.head), job.engine, ranks, rank),
+        kinds=tuple(make_unit((kind,), job.engine, ranks, rank) for kind in groups.kinds),
+        layers=groups.layers,
+        compute=compute,
+        reduce=reduce_bytes,
+        ranks=ranks,
+        extra=share(groups.total - groups.shape_total, ranks),
+    )
+
+
+def steady_terms(units: Units, states: StateBytes, optimizer: OptimizerSpec, adapters: int) -> dict[str, int]:
+    """Sharded parameters and the optimizer states of the rank's own rows."""
+    trained = units.total("trainable") + (0 if adapters else units.extra)
+    return {
+        TermKey.PARAMS: states.param * (units.total("stored") + units.extra),
+        TermKey.OPTIMIZER: state_bytes(optimizer, trained, states.optimized),
+    }
