@@ -46,7 +46,10 @@ def test_the_job_keeps_what_a_ds_config_cannot_say():
     [
         ({"stage": 2, "reduce_bucket_size": 2e8}, {"reduce_bucket_size": 200_000_000}),
         ({"stage": 2, "reduce_bucket_size": "200000000"}, {"reduce_bucket_size": 200_000_000}),
-        ({"stage": 2, "overlap_comm": True, "contiguous_gradients": False}, {"overlap_comm": True, "contiguous_gradients": False}),
+        (
+            {"stage": 2, "overlap_comm": True, "contiguous_gradients": False},
+            {"overlap_comm": True, "contiguous_gradients": False},
+        ),
         ({"stage": 2, "round_robin_gradients": "true"}, {"round_robin_gradients": True}),
         ({"stage": 3, "sub_group_size": 1e7}, {"sub_group_size": 10_000_000}),
         ({"stage": 3, "stage3_prefetch_bucket_size": 1e6}, {"prefetch_bucket_size": 1_000_000}),
@@ -54,17 +57,34 @@ def test_the_job_keeps_what_a_ds_config_cannot_say():
         ({"stage": 3, "stage3_max_live_parameters": 3e8}, {"max_live_parameters": 300_000_000}),
         ({"stage": 3, "stage3_max_reuse_distance": 3e8}, {"max_reuse_distance": 300_000_000}),
         ({"stage": 3, "memory_efficient_linear": False}, {"memory_efficient_linear": False}),
-        ({"stage": 3, "zero_quantized_weights": True, "zero_quantized_gradients": True}, {"quantized_weights": True, "quantized_gradients": True}),
+        (
+            {"stage": 3, "zero_quantized_weights": True, "zero_quantized_gradients": True},
+            {"quantized_weights": True, "quantized_gradients": True},
+        ),
         ({"stage": 3, "stage3_gather_16bit_weights_on_model_save": True}, {"gather_16bit_weights_on_model_save": True}),
-        ({"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.3, "pin_memory": False}}, {"offload_ratio": 0.3, "pin_memory": False}),
-        ({"stage": 3, "offload_optimizer": {"device": "nvme", "buffer_count": 5}, "offload_param": {"device": "nvme", "buffer_count": 6, "buffer_size": 1e7, "max_in_cpu": 0}},
-         {"nvme_buffer_count": 5, "nvme_param_buffer_count": 6, "nvme_param_buffer_size": 10_000_000, "nvme_max_in_cpu": 0}),
+        (
+            {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.3, "pin_memory": False}},
+            {"offload_ratio": 0.3, "pin_memory": False},
+        ),
+        (
+            {
+                "stage": 3,
+                "offload_optimizer": {"device": "nvme", "buffer_count": 5},
+                "offload_param": {"device": "nvme", "buffer_count": 6, "buffer_size": 1e7, "max_in_cpu": 0},
+            },
+            {
+                "nvme_buffer_count": 5,
+                "nvme_param_buffer_count": 6,
+                "nvme_param_buffer_size": 10_000_000,
+                "nvme_max_in_cpu": 0,
+            },
+        ),
         # what the stage does not read changes nothing
         ({"stage": 2, "sub_group_size": 1e7, "stage3_max_live_parameters": 1}, {}),
         ({"stage": 3, "round_robin_gradients": True, "allgather_bucket_size": 2}, {}),
         ({"stage": 2, "offload_optimizer": {"device": "none", "pin_memory": False}}, {}),
     ],
-)  # fmt: skip
+)
 def test_options(keys, expected):
     assert job(zero(**keys)).deepspeed == replace(DeepSpeedOptions(), **expected)
 
@@ -77,12 +97,20 @@ def test_options(keys, expected):
         ({"stage": 2, "offload_optimizer": {"device": "nvme"}}, Offload.OPTIMIZER, OffloadTo.CPU),
         ({"stage": 2, "offload_param": {"device": "cpu"}}, Offload.NONE, OffloadTo.CPU),
         ({"stage": 2, "cpu_offload": True}, Offload.OPTIMIZER, OffloadTo.CPU),
-        ({"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"}}, Offload.ALL, OffloadTo.CPU),
-        ({"stage": 3, "offload_optimizer": {"device": "nvme"}, "offload_param": {"device": "nvme"}}, Offload.ALL, OffloadTo.NVME),
+        (
+            {"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "cpu"}},
+            Offload.ALL,
+            OffloadTo.CPU,
+        ),
+        (
+            {"stage": 3, "offload_optimizer": {"device": "nvme"}, "offload_param": {"device": "nvme"}},
+            Offload.ALL,
+            OffloadTo.NVME,
+        ),
         ({"stage": 3, "cpu_offload": True, "cpu_offload_param": True}, Offload.ALL, OffloadTo.CPU),
         ({"stage": 3, "offload_param": {"device": "cpu"}}, Offload.NONE, OffloadTo.CPU),
     ],
-)  # fmt: skip
+)
 def test_offload(keys, offload, to):
     found = job(zero(**keys))
     assert (found.offload, found.offload_to) == (offload, to)
@@ -96,9 +124,12 @@ def test_offload(keys, offload, to):
         ({"bfloat16": {"enabled": True}}, Precision.BF16),
         ({"bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"}}, Precision.BF16),
         ({"bf16": {"enabled": False}, "fp16": {"enabled": True}}, Precision.FP16),
-        ({"bf16": {"enabled": True, "bf16_master_weights_and_grads": True, "bf16_optimizer_states": True}}, Precision.BF16_PURE),
+        (
+            {"bf16": {"enabled": True, "bf16_master_weights_and_grads": True, "bf16_optimizer_states": True}},
+            Precision.BF16_PURE,
+        ),
     ],
-)  # fmt: skip
+)
 def test_precision(sections, expected):
     assert job({"train_micro_batch_size_per_gpu": 1, **sections}).precision is expected
 
@@ -170,7 +201,12 @@ def test_batch_arithmetic(train, micro, accum, expected):
 def test_batch_arithmetic_is_deepspeeds():
     from deepspeed.runtime.config import DeepSpeedConfig
 
-    for given in ({"train_batch_size": 12, "gradient_accumulation_steps": 3}, {"train_batch_size": 12, "train_micro_batch_size_per_gpu": 2}, {"train_micro_batch_size_per_gpu": 5}, {"train_batch_size": 7}):  # fmt: skip
+    for given in (
+        {"train_batch_size": 12, "gradient_accumulation_steps": 3},
+        {"train_batch_size": 12, "train_micro_batch_size_per_gpu": 2},
+        {"train_micro_batch_size_per_gpu": 5},
+        {"train_batch_size": 7},
+    ):
         theirs = DeepSpeedConfig(dict(given))  # one rank
         ours = job(given, gpus=1)
         assert (ours.micro_batch, ours.grad_accum) == (
