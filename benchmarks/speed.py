@@ -18,6 +18,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -41,11 +42,14 @@ def seconds(command: tuple[str, ...], environment: dict[str, str]) -> float:
 
 def cold_start(runs: int = RUNS) -> tuple[float, float]:
     """Median seconds of the estimate and of the imports, run in turns so that a busy machine slows both."""
-    environment = {**os.environ, "ZPLAN_NO_CACHE": "1"}
     commands = ((*zplan_command(), *ESTIMATE), (sys.executable, *FLOOR))
-    for command in commands:
-        seconds(command, environment)
-    times = [[seconds(command, environment) for command in commands] for _ in range(runs)]
+    with TemporaryDirectory() as bytecode:
+        # As installed: pip compiles what it installs, an editable install compiles at the first run.
+        environment = {**os.environ, "ZPLAN_NO_CACHE": "1", "PYTHONPYCACHEPREFIX": bytecode}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for command in commands:
+            seconds(command, environment)
+        times = [[seconds(command, environment) for command in commands] for _ in range(runs)]
     return median(pair[0] for pair in times), median(pair[1] for pair in times)
 
 

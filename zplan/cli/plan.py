@@ -5,7 +5,9 @@ Every verb that needs a plan calls :func:`build_plans`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.parse import (
@@ -51,6 +53,9 @@ _OPTIMIZER_ASSUMED = {
 Variant = tuple[int, Offload, OffloadTo]
 """A stage, what is offloaded, and where to."""
 
+Completion = Callable[[JobWords, Job, ModelSpec, int], tuple[JobWords, DeepSpeedOptions, tuple[str, ...]]]
+"""What was said, the job that this makes, the model and the GPUs -> completed words, DeepSpeed's keys, and notes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSet:
@@ -63,11 +68,12 @@ class PlanSet:
     """Each plan is wanted for the rank that holds most, which only its estimate knows."""
 
 
-def build_plans(options: PlanOptions) -> PlanSet:
+def build_plans(options: PlanOptions, *, complete: Completion | None = None) -> PlanSet:
     """Turn options into plans.
 
     Args:
         options: The words of the command line.
+        complete: Fills what was not said from a file; by default from ``--ds-config``.
 
     Returns:
         One plan, or one per stage and useful offload variant, and what was assumed.
@@ -80,11 +86,13 @@ def build_plans(options: PlanOptions) -> PlanSet:
     cluster, cluster_notes = _cluster(options)
     deepspeed = DeepSpeedOptions()
     file_notes: tuple[str, ...] = ()
-    if options.ds_config is not None:
+    if complete is None and options.ds_config is not None:
         from zplan.cli.configfile import with_ds_config
 
+        complete = partial(with_ds_config, options.ds_config)
+    if complete is not None:
         base, _ = _job(words, words.engine or Engine.DEEPSPEED, model, cluster, deepspeed)
-        words, deepspeed, file_notes = with_ds_config(options.ds_config, words, base, model, cluster.gpus)
+        words, deepspeed, file_notes = complete(words, base, model, cluster.gpus)
     engine = words.engine or Engine.DEEPSPEED
     check(words, engine, model, cluster)
     job, job_notes = _job(words, engine, model, cluster, deepspeed)
@@ -106,6 +114,9 @@ def _model(options: PlanOptions) -> ModelSpec:
 def _cluster(options: PlanOptions) -> tuple[ClusterSpec, tuple[str, ...]]:
     from zplan.inputs.cluster import build_cluster
 
+    for flag, name, example in (("--gpu", options.gpu, "a100-80g"), ("--node", options.node, "dgx-h100")):
+        if name is not None and not name.strip():
+            raise ZplanError(f"{flag} is empty", f"try {flag} {example}, or leave it out")
     gpus, nodes = parse_gpus(options.gpus), parse_nodes(options.nodes)
     notes = []
     if gpus is None and options.node is None:
