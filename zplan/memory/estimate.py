@@ -18,7 +18,7 @@ from zplan.memory.runtime import runtime
 from zplan.memory.stack import build_stack, grad_orders, layer_variants
 from zplan.memory.states import model_states, state_sizes
 from zplan.memory.timeline import Stack, pass_moments
-from zplan.spec import Engine, Job, ModelSpec, Plan
+from zplan.spec import Engine, Job, Loss, ModelSpec, Plan
 
 _STEP_PHASES = ("forward", "backward", "step")
 
@@ -26,7 +26,8 @@ _STEP_PHASES = ("forward", "backward", "step")
 @lru_cache(maxsize=8192)
 def _static_job(job: Job) -> Job:
     """The job without its batch shape: what an engine's side of a plan depends on."""
-    return replace(job, micro_batch=1, seq_len=1, rank=0)
+    accum = min(job.grad_accum, 2)  # engines ask whether gradients accumulate, not how often
+    return replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=accum, loss=Loss.STANDARD)
 
 
 @lru_cache(maxsize=1024)

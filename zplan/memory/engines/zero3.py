@@ -5,7 +5,8 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage3.py`` and ``partitioned_p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
 from zplan.memory.engines.prefetch import model_calls, replay
@@ -95,15 +96,33 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
         nothing = constant_track(groups, orders, level())
         return nothing, nothing
+    # Buckets, offload and ratios have no say in what is gathered when: plans that differ there share the replay.
+    fixed = DeepSpeedOptions()
+    options = replace(
+        job.deepspeed,
+        reduce_bucket_size=fixed.reduce_bucket_size,
+        allgather_bucket_size=fixed.allgather_bucket_size,
+        sub_group_size=fixed.sub_group_size,
+        offload_ratio=fixed.offload_ratio,
+        overlap_comm=fixed.overlap_comm,
+    )
+    return _replayed(groups, orders, options, states.param)
+
+
+@lru_cache(maxsize=512)
+def _replayed(
+    groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int
+) -> tuple[Track, Track]:
+    """The coordinator's replay of a step as tracks."""
     depth = len(orders.layers)
-    pieces = model_calls(groups, orders, job.deepspeed.param_persistence_threshold)
+    pieces = model_calls(groups, orders, options.param_persistence_threshold)
     checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
     collected: dict[tuple[bool, int], dict[str, int]] = {}
-    for entry in replay(pieces, checkpointed, job.deepspeed):
+    for entry in replay(pieces, checkpointed, options):
         modules = collected.setdefault((entry.backward, entry.piece), {"": 0})
         for key in (entry.module, ""):
             modules[key] = max(modules.get(key, 0), entry.numel)
-    return _track(False, collected, orders, depth, states.param), _track(True, collected, orders, depth, states.param)
+    return _track(False, collected, orders, depth, element_bytes), _track(True, collected, orders, depth, element_bytes)
 
 
 def _track(
