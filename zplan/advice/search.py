@@ -1,0 +1,287 @@
+"""The search: of every strategy the fastest plan that fits, found by pricing as few plans as possible.
+
+Time is cheap to predict, memory less so. Within a strategy plans are therefore taken from the fastest down, and the first
+that fits is the answer. Memory grows with the micro-batch, and shrinks with recomputation, with a leaner loss kernel, with
+smaller buckets and with more offload: a plan that needs more than one that did not fit is decided without being priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from zplan.advice.space import (
+    LOSSES,
+    Question,
+    Strategy,
+    checkpointings,
+    micro_batches,
+    options,
+    refusal,
+    strategies,
+)
+from zplan.advice.timing import StepTime, step_time
+from zplan.advice.work import recomputed_share
+from zplan.errors import ZplanError
+from zplan.memory.estimate import estimate
+from zplan.memory.moments import Estimate
+from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Offload, Plan
+
+Pair = tuple[int, int]
+"""Micro-batch and accumulation."""
+Accept = Callable[[Estimate], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """One plan with its memory and time."""
+
+    plan: Plan
+    memory: Estimate
+    time: StepTime | None
+    strategy: Strategy
+
+    @property
+    def high_bytes(self) -> int:
+        """High bound of what the driver shows."""
+        return self.memory.runtime.device_high_bytes
+
+    @property
+    def headroom_bytes(self) -> int:
+        """Capacity less the high bound; negative when it does not fit for certain."""
+        return (self.plan.cluster.gpu_capacity_bytes or 0) - self.high_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the search of one strategy found."""
+
+    strategy: Strategy
+    best: Priced | None
+    """The fastest plan that fits with its high bound; where no strategy has one, by its expected value."""
+    smallest: Priced | None
+    """Where nothing fits: the plan that comes closest."""
+    refused: str | None = None
+    """Why nothing was priced."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """All strategies."""
+
+    outcomes: tuple[Outcome, ...]
+    plans_decided: int
+    """Plans whose fate is known: priced, slower than one that fits, or larger than one that does not."""
+    plans_priced: int
+
+    @property
+    def best(self) -> Priced | None:
+        """The winner over all strategies."""
+        found = [outcome.best for outcome in self.outcomes if outcome.best is not None]
+        return min(found, key=lambda one: rank(one.plan, one.time, one.strategy)) if found else None
+
+
+def verdict(memory: Estimate) -> str:
+    """``fits``, ``tight`` or ``oom``: the estimate's own, and the node's NVMe."""
+    capacity = memory.plan.cluster.nvme_capacity_bytes
+    if capacity is not None and memory.host.nvme_per_node_bytes > capacity:
+        return "oom"
+    return memory.verdict or "fits"
+
+
+def fits(memory: Estimate) -> bool:
+    """With its high bound."""
+    return verdict(memory) == "fits"
+
+
+def at_least_tight(memory: Estimate) -> bool:
+    """By its expected value."""
+    return verdict(memory) != "oom"
+
+
+Rank = tuple[float, int, float, float, int, int, int]
+
+
+def rank(plan: Plan, time: StepTime | None, strategy: Strategy) -> Rank:
+    """Sort key, best first: speed; then habit, no change to the training script, and less memory.
+
+    Without a card's speed: the order of habit, then as little offload and recomputation as fits, then as many tokens.
+    """
+    job = plan.job
+    changes = LOSSES.index(job.loss)
+    again = recomputed_share(plan.model, job)
+    moved = job.deepspeed.offload_ratio if job.offload is not Offload.NONE else 0.0
+    if time is not None:
+        bucket = job.deepspeed.reduce_bucket_size
+        return (-time.tokens_per_second_per_gpu, strategy.ladder, again, moved, changes, job.micro_batch, -bucket)
+    bucket = job.deepspeed.reduce_bucket_size
+    return (0.0, strategy.ladder, moved, again, changes, -job.micro_batch, -bucket)
+
+
+def _need(memory: Estimate) -> tuple[bool, int]:
+    """What to compare plans by that don't fit: out of host RAM is worse than any need for GPU memory."""
+    return (memory.host.verdict == "oom", memory.runtime.device_high_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A plan before it is priced."""
+
+    plan: Plan
+    time: StepTime | None
+    order: Rank
+    size: tuple[float, ...]
+    """Grows, side by side, with everything that memory grows with."""
+
+
+class _Search:
+    """Counts and prices plans of one question."""
+
+    def __init__(self, question: Question, accept: Accept) -> None:
+        self.question = question
+        self.accept = accept
+        self.pairs = micro_batches(question)
+        self.savers = checkpointings(question)
+        self.decided = self.priced = 0
+
+    def plan(self, job: Job, saver: Checkpointing, pair: Pair) -> Plan:
+        base = self.question.base
+        micro, accum = pair
+        whole = replace(job, checkpointing=saver, micro_batch=micro, grad_accum=accum)
+        return Plan(model=base.model, cluster=base.cluster, job=whole)
+
+    def memory(self, plan: Plan) -> Estimate:
+        """Prices a plan."""
+        self.priced += 1
+        return estimate(plan)
+
+    def largest(self, job: Job, saver: Checkpointing) -> tuple[list[Pair], Estimate]:
+        """Micro-batches with which a setting is accepted, and its smallest estimate."""
+        accepted: list[Pair] = []
+        least: Estimate | None = None
+        # Accumulating costs memory of its own, so that memory is monotone among the pairs with it and among those without.
+        for group in ([p for p in self.pairs if p[1] > 1], [p for p in self.pairs if p[1] == 1]):
+            if not group:
+                continue
+            first = self.memory(self.plan(job, saver, group[0]))
+            least = first if least is None or _need(first) < _need(least) else least
+            if not self.accept(first):
+                continue
+            low, high = 0, len(group)
+            while high - low > 1:
+                middle = (low + high) // 2
+                good = self.accept(self.memory(self.plan(job, saver, group[middle])))
+                low, high = (middle, high) if good else (low, middle)
+            accepted += group[: low + 1]
+        assert least is not None
+        return accepted, least
+
+    def smallest_failure(self, failed: _Candidate, pairs: Sequence[Pair]) -> tuple[float, ...]:
+        """The size of a plan like ``failed``, which was not accepted, with the smallest micro-batch that is not either."""
+        job = failed.plan.job
+        group = [pair for pair in pairs if pair[0] <= job.micro_batch and (pair[1] > 1) == (job.grad_accum > 1)]
+        low, high = -1, len(group) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            good = self.accept(self.memory(self.plan(job, job.checkpointing, group[middle])))
+            low, high = (middle, high) if good else (low, middle)
+        return (group[high][0], *failed.size[1:])
+
+    def candidates(
+        self, strategy: Strategy, settings: Sequence[Job], saver: Checkpointing, pairs: Sequence[Pair]
+    ) -> list[_Candidate]:
+        """Plans at one level of checkpointing, best first."""
+        found = []
+        times: dict[tuple[DeepSpeedOptions, Pair], StepTime | None] = {}
+        for job in settings:
+            options_of = job.deepspeed
+            lean = -LOSSES.index(job.loss)
+            for pair in pairs:
+                plan = self.plan(job, saver, pair)
+                # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
+                if (options_of, pair) not in times:
+                    times[options_of, pair] = step_time(plan)
+                time = times[options_of, pair]
+                size = (
+                    pair[0],
+                    min(pair[1], 2),
+                    lean,
+                    options_of.reduce_bucket_size,
+                    bool(options_of.overlap_comm),
+                    -options_of.offload_ratio,
+                )
+                found.append(_Candidate(plan, time, rank(plan, time, strategy), size))
+        return sorted(found, key=lambda one: one.order)
+
+
+def _explore(search: _Search, strategy: Strategy) -> Outcome:
+    """Finds the best plan of one strategy."""
+    settings = list(options(search.question, strategy))
+    frugal, swift = settings[-1], settings[0]
+    search.decided += len(settings) * len(search.savers) * len(search.pairs)
+    best: tuple[Rank, Priced] | None = None
+    # What does not fit with everything recomputed and the leanest setting does not fit at all.
+    leanest, smallest = search.largest(frugal, search.savers[-1])
+    for saver in search.savers if leanest else ():
+        bound = min(_bounds(search, strategy, swift, saver))
+        if best is not None and bound >= best[0]:
+            continue
+        pairs = leanest if saver == search.savers[-1] else search.largest(frugal, saver)[0]
+        failed: list[tuple[float, ...]] = []
+        for candidate in search.candidates(strategy, settings, saver, pairs):
+            if best is not None and candidate.order >= best[0]:
+                break
+            if any(all(a >= b for a, b in zip(candidate.size, size, strict=True)) for size in failed):
+                continue
+            memory = search.memory(candidate.plan)
+            if search.accept(memory):
+                best = (candidate.order, Priced(candidate.plan, memory, candidate.time, strategy))
+                break
+            failed.append(search.smallest_failure(candidate, pairs))
+    if best is not None:
+        return Outcome(strategy, best[1], None)
+    return Outcome(strategy, None, Priced(smallest.plan, smallest, step_time(smallest.plan), strategy))
+
+
+def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing) -> list[Rank]:
+    """Ranks that no plan at this level of checkpointing beats: its fastest setting with each micro-batch."""
+    plans = [search.plan(swift, saver, pair) for pair in search.pairs]
+    return [rank(plan, step_time(plan), strategy) for plan in plans]
+
+
+def search(question: Question, only: Sequence[Strategy] | None = None, accept: Accept | None = None) -> SearchResult:
+    """Decides all plans that a question leaves open.
+
+    Args:
+        question: The plan to start from, what is pinned, and the batch to keep.
+        only: Strategies to look at; all that the question allows by default.
+        accept: When a plan counts as fitting. By default with its high bound, and where no plan does, by its expected value.
+
+    Returns:
+        The best plan of each strategy, or the one that comes closest, and how many plans were decided.
+
+    Raises:
+        ZplanError: the batch cannot be split, or no strategy can be priced.
+    """
+    if accept is None:
+        sure = search(question, only, fits)
+        if sure.best is not None:
+            return sure
+        likely = search(question, only, at_least_tight)
+        priced = sure.plans_priced + likely.plans_priced
+        return SearchResult(likely.outcomes, likely.plans_decided, priced)
+    run = _Search(question, accept)
+    outcomes, errors = [], []
+    for strategy in only if only is not None else strategies(question):
+        why = refusal(question, strategy)
+        if why is None:
+            try:
+                outcomes.append(_explore(run, strategy))
+                continue
+            except ZplanError as error:
+                errors.append(error)
+                why = error.message
+        outcomes.append(Outcome(strategy, None, None, refused=why))
+    if errors and all(outcome.refused is not None for outcome in outcomes):
+        raise errors[0]
+    return SearchResult(tuple(outcomes), run.decided, run.priced)
