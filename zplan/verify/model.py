@@ -20,9 +20,8 @@ def build_model(
     dtype: torch.dtype,
     device: str,
     inside: AbstractContextManager[Any] | None = None,
-    initialise: bool = False,
 ) -> Any:
-    """A causal language model in training mode.
+    """A causal language model in training mode, its weights as the allocator left them (see :func:`fill_weights`).
 
     Args:
         config_dict: A Hugging Face ``config.json`` as a dict, with ``model_type``.
@@ -30,7 +29,6 @@ def build_model(
         dtype: Number format of the weights.
         device: Where to build it.
         inside: A context to construct it in, such as ``deepspeed.zero.Init``.
-        initialise: Whether to draw random weights; without data there is nothing to draw.
 
     Returns:
         The ``...ForCausalLM`` module.
@@ -52,8 +50,7 @@ def build_model(
         config = transformers.AutoConfig.for_model(model_type, **spec)
         config.use_cache = False
         config._attn_implementation = attention
-        plain = nullcontext() if initialise else initialization.no_init_weights()
-        with plain, torch.device(device), inside or nullcontext():
+        with initialization.no_init_weights(), torch.device(device), inside or nullcontext():
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
     except ZplanError:
         raise
@@ -68,6 +65,22 @@ def build_model(
 
 _NOT_SHAPE = ("architectures", "torch_dtype", "dtype", "transformers_version", "_name_or_path", "auto_map", "use_cache",
               "quantization_config", "_attn_implementation")  # fmt: skip
+
+
+WEIGHT_STD = 0.02
+"""Spread of random weights: ``initializer_range`` of most decoders, small enough for a finite loss in 16 bits."""
+
+
+def fill_weights(model: Any) -> None:
+    """Give every parameter random values, in place; parameters that ``zero.Init`` has sharded are filled in their shards.
+
+    Args:
+        model: A model that was built without initialising it.
+    """
+    with torch.no_grad():
+        for param in model.parameters():
+            shard = getattr(param, "ds_tensor", None)
+            (param if shard is None else shard).normal_(std=WEIGHT_STD)
 
 
 def checkpoint_blocks(model: Any, checkpointing: str) -> None:

@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from zplan.memory.moments import TermKey
 
 
+_PIN = torch.ops.aten._pin_memory.default
 _get_mode = torch._C._get_dispatch_mode
 _FAKE = torch._C._TorchDispatchModeKey.FAKE
 
@@ -116,6 +117,7 @@ class Tracker(TorchDispatchMode):
         self._start: list[tuple[LiveStorage, int]] = []
         self._peak_at = 0
         self._resize: Callable[..., Any] | None = None
+        self._views: dict[Any, bool] = {}
         self._fake: Any = None
         """The fake mode that was active when counting began: inside another one, nothing is real."""
 
@@ -226,6 +228,7 @@ class Tracker(TorchDispatchMode):
             label = self._classify(tensor, op, self.phase, label)
         entry = LiveStorage(tensor, size, label, self.phase, op)
         entry.host = self.as_host or kind != self.device
+        entry.pinned = op is _PIN
         ref = _StorageRef(storage, self._close)
         ref.key = key
         entry.ref = ref
@@ -261,21 +264,23 @@ class Tracker(TorchDispatchMode):
                 # A subclass such as DTensor goes first; its inner operators come back here.
                 if kind is not torch.Tensor and hasattr(kind, "__tensor_flatten__"):
                     return NotImplemented
-        if self._execute is None:
-            out = func(*args, **(kwargs or {}))
-        else:
-            out = self._execute(func, args, kwargs or {})
+        is_view = self._views.get(func)
+        if is_view is None:
+            is_view = self._views[func] = func.is_view
+        if is_view:
+            # A view has the storage of a tensor that was seen before.
+            return func(*args, **(kwargs or {}))
+        execute = self._execute
+        out = func(*args, **(kwargs or {})) if execute is None else execute(func, args, kwargs or {})
+        self._look(out, func)
+        return out
+
+    def _look(self, out: Any, op: object) -> None:
         if isinstance(out, torch.Tensor):
-            self._see(out, func)
+            self._see(out, op)
         elif isinstance(out, (tuple, list)):
             for item in out:
-                if isinstance(item, torch.Tensor):
-                    self._see(item, func)
-                elif isinstance(item, (tuple, list)):
-                    for inner in item:
-                        if isinstance(inner, torch.Tensor):
-                            self._see(inner, func)
-        return out
+                self._look(item, op)
 
     def __enter__(self) -> Tracker:
         """Start counting, and follow storages that are resized from Python."""

@@ -31,12 +31,17 @@ def main() -> int:
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    # Engines print to stdout, also from C: it goes to stderr until the result is there.
+    sys.stdout.flush()
+    answer = os.dup(1)
+    os.dup2(2, 1)
     code, result = _answer(args.progress_fd)
-    text = json.dumps(result)
+    text = json.dumps(result) + "\n"
     if args.out is not None:
-        args.out.write_text(text + "\n", encoding="utf-8")
+        args.out.write_text(text, encoding="utf-8")
     else:
-        print(text)
+        with os.fdopen(answer, "w", encoding="utf-8") as stream:
+            stream.write(text)
     return code
 
 
@@ -50,9 +55,11 @@ def _answer(progress_fd: int | None) -> tuple[int, dict[str, Any]]:
             raw = json.load(sys.stdin)
         except ValueError as error:
             raise ZplanError(f"the case is not JSON: {error}", "give one JSON object on stdin") from error
-        from zplan.verify.dryrun.imports import runner
+        from zplan.verify.dryrun import imports
 
-        return 0, runner().run_case(raw, progress)
+        imports.require("torch", "transformers")
+        imports.leave_compiler_out()
+        return 0, imports.runner().run_case(raw, progress)
     except ZplanError as error:
         return int(error.exit_code), {"error": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
     except KeyboardInterrupt:

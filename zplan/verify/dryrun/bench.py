@@ -12,7 +12,7 @@ import torch
 from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.steps import PHASE_LABEL
-from zplan.verify.model import add_lora, build_model, checkpoint_blocks
+from zplan.verify.model import add_lora, build_model, checkpoint_blocks, fill_weights
 from zplan.verify.tracker import PhasePeak, Tracker
 
 
@@ -26,6 +26,8 @@ class Bench:
     """``meta`` in a dry run, else the real device type."""
     ghost: bool
     """Whether tensors carry no data; False when the same engine runs for real."""
+    peers: bool = False
+    """Whether the other ranks are real processes; otherwise a fake process group stands for them."""
     attention: str = "sdpa"
     """``attn_implementation`` for transformers."""
     model: Any = None
@@ -35,23 +37,29 @@ class Bench:
     on_model: Callable[[Any], None] | None = None
     """Called with the model before the engine wraps it."""
 
+    @property
+    def stays(self) -> bool:
+        """Whether moving to the device moves nothing, so that arrivals have to be told to the tracker."""
+        return self.ghost or self.device == "cpu"
+
     def build(self, dtype: torch.dtype, inside: AbstractContextManager[Any] | None = None) -> Any:
         """The case's model; unless built ``inside`` a sharding context, it stands on the host until :meth:`arrive`."""
         case = self.case
-        self.tracker.as_host = self.ghost and inside is None
+        self.tracker.as_host = self.stays and inside is None
         try:
             model = build_model(
                 case.model,
                 attention=self.attention,
                 dtype=dtype,
-                device=self.device,
+                device=self.device if self.stays or inside is not None else "cpu",
                 inside=inside,
-                initialise=not self.ghost,
             )
             self.params = sum(getattr(p, "ds_numel", p.numel()) for p in model.parameters())
             checkpoint_blocks(model, case.checkpointing)
             if case.lora is not None:
                 model = add_lora(model, case.lora, case.lora_targets)
+            if not self.ghost:
+                fill_weights(model)
         finally:
             self.tracker.as_host = False
         self.model = model
@@ -66,9 +74,11 @@ class Bench:
 
     def arrive_whole(self, model: Any) -> None:
         """Move a whole model from the host to the device."""
-        if self.ghost:
+        if self.stays:
             self.arrive(model.parameters())
             self.arrive(model.buffers())
+        else:
+            model.to(self.device)
 
     def input_ids(self) -> torch.Tensor:
         """A batch of token ids."""

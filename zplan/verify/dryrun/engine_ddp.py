@@ -30,11 +30,12 @@ def prepare(bench: Bench) -> StepWork:
     model = bench.build(master_dtype(case.precision))
     bench.arrive_whole(model)
     with bench.tracker.creating(TermKey.REDUCE_BUCKET):
-        # Without data there is nothing to compare or to send to the other ranks when the wrapper starts.
-        ddp = DistributedDataParallel(model, init_sync=not bench.ghost)
-    if bench.ghost:
+        # Without other ranks there is nothing to compare or to send when the wrapper starts.
+        ddp = DistributedDataParallel(model, init_sync=bench.peers)
+    if not bench.peers:
         # torch looks at the annotations of a hook; a lambda has none.
         ddp.register_comm_hook(None, lambda state, bucket: _finished(bucket))
+    if bench.ghost:
         # Sorting the buckets anew after the first step reads tensors; their total stays as it is.
         replace(torch.distributed.Reducer, "_rebuild_buckets", lambda reducer: False)
 

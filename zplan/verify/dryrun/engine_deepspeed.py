@@ -69,7 +69,7 @@ def prepare(bench: Bench) -> StepWork:
     if case.uses_zero_init:
         inside = deepspeed.zero.Init(config_dict_or_path=config)
     model = bench.build(DTYPES[case.precision], inside)
-    if bench.ghost and not case.uses_zero_init:
+    if bench.stays and not case.uses_zero_init:
         original_to = model.to
 
         def to(*args: Any, **kwargs: Any) -> Any:
@@ -77,7 +77,7 @@ def prepare(bench: Bench) -> StepWork:
             return original_to(*args, **kwargs)
 
         model.to = to
-    engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(case, params), config=config)[0]
+    engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(bench, params), config=config)[0]
     ids = bench.input_ids()
 
     def backward(loss: torch.Tensor, last: bool) -> None:
@@ -86,32 +86,47 @@ def prepare(bench: Bench) -> StepWork:
     return StepWork(lambda: loss_of(case.loss, engine, ids), backward, lambda last: engine.step())
 
 
-def _optimizer(case: Case, params: Any) -> Any:
+def _optimizer(bench: Bench, params: Any) -> Any:
     """The optimizer that the engine's own config would build, or the one that a trainer hands over."""
+    case = bench.case
     if case.optimizer == "adamw":
-        if case.offload == "none":
-            from deepspeed.ops.adam import FusedAdam
+        from deepspeed.ops.adam import DeepSpeedCPUAdam, FusedAdam
 
-            return fused_adam(FusedAdam, params)
-        from deepspeed.ops.adam import DeepSpeedCPUAdam
-
-        return fused_adam(DeepSpeedCPUAdam, params, torch.float32)
+        kind = FusedAdam if case.offload == "none" else DeepSpeedCPUAdam
+        if not bench.stays:
+            try:
+                return kind(params, lr=1e-4)
+            except Exception as error:  # its kernels are compiled on first use, which fails in many ways
+                reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+                bench.notes.append(
+                    f"{kind.__name__} could not be built here ({reason}): a stand-in held the same states and updated nothing."
+                )
+        return fused_adam(kind, params, None if case.offload == "none" else torch.float32)
     return torch_optimizer(case.optimizer, params, "cpu" if case.offload != "none" else "meta")
+
+
+def _import_real(bench: Bench) -> Any:
+    """Import DeepSpeed as a user would, in the process group that already exists."""
+    import deepspeed
+
+    if bench.device == "cpu":
+        # Would compile a shared-memory collective on first use.
+        replace(sys.modules["deepspeed.comm.torch"], "build_shm_op", lambda: None)
+    deepspeed.init_distributed(torch.distributed.get_backend(), dist_init_required=False)
+    return deepspeed
 
 
 def _import(bench: Bench) -> Any:
     """Import DeepSpeed with the bench's device as its accelerator."""
     require("deepspeed")
     if not bench.ghost:
-        import deepspeed
-
-        deepspeed.init_distributed(dist_init_required=False)
-        return deepspeed
+        return _import_real(bench)
     from deepspeed.accelerator import set_accelerator
 
     set_accelerator(_accelerator(bench))
     import deepspeed
     import deepspeed.runtime.zero.linear as zero_linear
+    import deepspeed.utils.nvtx as nvtx
     import deepspeed.runtime.zero.partitioned_param_coordinator as coordinator
 
     if not deepspeed.__version__.startswith("0.19."):
@@ -120,6 +135,8 @@ def _import(bench: Bench) -> Any:
             "pip install 'deepspeed==0.19.8'",
             ExitCode.MISSING,
         )
+    # Profiler ranges around every hook, with a question to the compiler in each.
+    replace(nvtx, "enable_nvtx", False)
     # Compares parameter order between ranks: there are no other ranks.
     replace(coordinator, "assert_ints_same_as_other_ranks", lambda *args, **kwargs: None)
     # Would compile a shared-memory collective for CPU runs on first use.
@@ -158,16 +175,11 @@ def _accelerator(bench: Bench) -> Any:
             return tensor.device.type == "meta"
 
         def pin_memory(self, tensor: torch.Tensor, align_bytes: int = 1) -> torch.Tensor:
-            # tensor.pin_memory() copies into a new page-locked tensor.
-            pinned = torch.empty_like(tensor, device="cpu")
-            entry = bench.tracker.entry(pinned)
-            if entry is not None:
-                entry.pinned = True
+            pinned: torch.Tensor = torch.ops.aten._pin_memory(tensor)
             return pinned
 
         def is_pinned(self, tensor: torch.Tensor) -> bool:
-            entry = bench.tracker.entry(tensor)
-            return entry is not None and entry.pinned
+            return bool(torch.ops.aten.is_pinned(tensor))
 
         def available_memory(self, device_index: int | None = None) -> int:
             return 1 << 50

@@ -23,6 +23,7 @@ def prepare(bench: Bench) -> StepWork:
     from torch.distributed.fsdp import CPUOffloadPolicy, OffloadPolicy, fully_shard
 
     case = bench.case
+    offload = bench.ghost and case.offload != "none"
     pure = case.precision == "bf16-pure"
     model = bench.build(torch.bfloat16 if pure else torch.float32)
     mesh = DeviceMesh("cpu" if bench.ghost else bench.device, torch.arange(case.world))
@@ -35,9 +36,11 @@ def prepare(bench: Bench) -> StepWork:
     with _on_meta(bench):
         for block in decoder_blocks(model)[1]:
             fully_shard(block, **options)
+            if offload:
+                _to_host(block)
         fully_shard(model, **options)
-    if bench.ghost and case.offload != "none":
-        _to_host(model)
+        if offload:
+            _to_host(model)
 
     def before(last: bool) -> None:
         # What accelerate's accumulate() does: gradients are reduced in the last micro-step only.
@@ -63,7 +66,7 @@ def mixed_precision(precision: str) -> Any:
 @contextmanager
 def _on_meta(bench: Bench) -> Any:
     """Let FSDP2 take "meta" for its compute device, and count what it moves there."""
-    if not bench.ghost:
+    if not bench.stays:
         yield
         return
     from torch.distributed.fsdp._fully_shard import _fsdp_init, _fsdp_param_group, _fully_shard
@@ -75,6 +78,10 @@ def _on_meta(bench: Bench) -> Any:
     def meta(mesh: Any) -> torch.device:
         return torch.device("meta")
 
+    if not bench.ghost:
+        with patched(_fsdp_init, "_move_states_to_device", move):
+            yield
+        return
     # The check for parameters that were never given data runs at the first forward: it stays off.
     group = _fsdp_param_group.FSDPParamGroup
     replace(group, "_validate_no_meta_params", lambda self: None)

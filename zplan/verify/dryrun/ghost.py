@@ -8,6 +8,7 @@ reserved but never touched, so that a step with offloaded state runs on a machin
 from __future__ import annotations
 
 import mmap
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -65,13 +66,17 @@ class Ghost:
     def __init__(self) -> None:
         self.host_in_use = False
         """Whether large host tensors exist: only then are operands looked at."""
-        self._plain: dict[Any, str] = {}
-        self._cache: dict[Any, Any] = {}
+        self.pinned: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Storages of host tensors that an engine pinned."""
+        self._kinds: dict[Any, str] = {}
+        self._shapes: dict[Any, Any] = {}
         self._special = {
             aten._local_scalar_dense.default: self._read,
             aten._to_copy.default: self._to_copy,
             aten.copy_.default: self._copy,
             aten.equal.default: self._equal,
+            aten._pin_memory.default: self._pin,
+            aten.is_pinned.default: self._is_pinned,
         }
 
     def __call__(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -79,9 +84,31 @@ class Ghost:
         special = self._special.get(func)
         if special is not None:
             return special(func, args, kwargs)
-        if self.host_in_use or kwargs.get("device") is not None:
-            return self._maybe_host(func, args, kwargs)
+        kind = self._kinds.get(func)
+        if kind is None:
+            kind = self._kinds[func] = _kind(func)
+        if kind == "view":
+            return func(*args, **kwargs)
+        if self.host_in_use or "device" in kwargs:
+            return self._maybe_host(func, kind, args, kwargs)
+        if kind == "new":
+            return self._shaped(func, args, kwargs)
         return func(*args, **kwargs)
+
+    def _shaped(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Blocks of a model are alike: the shape of an operator's output is worked out once and remembered."""
+        key = _key(func, args, kwargs)
+        known = self._shapes.get(key) if key is not None else None
+        if known is None:
+            out = func(*args, **kwargs)
+            if key is not None:
+                self._shapes[key] = _recipe(out, args) or False
+            return out
+        if known is False:
+            return func(*args, **kwargs)
+        if isinstance(known, tuple):
+            return tuple(None if item is None else _make(item) for item in known)
+        return _make(known)
 
     # -- values and copies -------------------------------------------------------------------------------------------
 
@@ -95,6 +122,19 @@ class Ghost:
 
     def _equal(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return True
+
+    def _pin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``tensor.pin_memory()`` copies into a new page-locked tensor."""
+        out = (
+            torch.empty_strided(args[0].shape, args[0].stride(), dtype=args[0].dtype)
+            if args[0].numel() <= LARGE_NUMEL
+            else (reserved_host(args[0].shape, args[0].dtype))
+        )
+        self.pinned.add(out.untyped_storage())
+        return out
+
+    def _is_pinned(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return args[0].untyped_storage() in self.pinned
 
     def _to_copy(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         source = args[0]
@@ -118,7 +158,7 @@ class Ghost:
 
     # -- the host ----------------------------------------------------------------------------------------------------
 
-    def _maybe_host(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _maybe_host(self, func: Any, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         device = kwargs.get("device")
         if device is not None:
             if torch.device(device).type == "cpu":
@@ -127,10 +167,7 @@ class Ghost:
         if not _has_large_host(args):
             if func in _SIZED and not _tensors(args):
                 return self._make(func, args, kwargs)
-            return func(*args, **kwargs)
-        kind = self._plain.get(func)
-        if kind is None:
-            kind = self._plain[func] = _kind(func)
+            return self._shaped(func, args, kwargs) if kind == "new" else func(*args, **kwargs)
         if kind == "real":
             return func(*args, **kwargs)
         if kind == "inplace":
@@ -155,6 +192,8 @@ class Ghost:
 
 class FakeGhost:
     """The same for torch's own fake mode, which knows devices and copies but cannot be asked for values."""
+
+    host_in_use = False
 
     def __call__(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one operator."""
@@ -205,15 +244,76 @@ def _has_large_host(args: Any) -> bool:
 
 
 def _kind(func: Any) -> str:
-    name = func._schema.name.split("::")[-1]
-    if name in _REAL_ON_HOST or func.is_view or func._schema.name.startswith("c10d::"):
+    """``view``, ``inplace``, ``new`` (makes new tensors), or ``real`` (changes or returns what it was given)."""
+    space, name = func._schema.name.split("::")
+    if func.is_view:
+        return "view"
+    if space != "aten" or name in _REAL_ON_HOST or name in _HIDDEN_VIEWS:
         return "real"
     if func._schema.is_mutable:
         return "inplace"
-    # alias, lift_fresh and the like return what they were given
     if any(ret.alias_info is not None for ret in func._schema.returns):
         return "real"
     return "new"
+
+
+_HIDDEN_VIEWS = frozenset({"_unsafe_view", "_reshape_alias", "lift_fresh", "_local_scalar_dense"})
+"""Return what they were given without saying so."""
+
+
+def _key(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What decides the shapes that an operator returns, or None where that is not worth finding out."""
+    parts: list[Any] = [func]
+    for item in args:
+        kind = type(item)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            parts.append((item.shape, item.stride(), item.dtype, item.is_meta))
+        elif kind is list or kind is tuple:
+            for inner in item:
+                if isinstance(inner, torch.Tensor):
+                    parts.append((inner.shape, inner.stride(), inner.dtype, inner.is_meta))
+                else:
+                    parts.append(inner)
+            parts.append(len(item))
+        else:
+            parts.append(kind)
+            parts.append(item)
+    for name, item in kwargs.items():
+        if isinstance(item, torch.Tensor):
+            return None
+        parts.append(name)
+        parts.append(item)
+    try:
+        hash(key := tuple(parts))
+    except TypeError:
+        return None
+    return key
+
+
+def _recipe(out: Any, args: tuple[Any, ...]) -> Any:
+    """How to make an operator's output again; None unless it is new, alone in its storage, and on the device."""
+    if isinstance(out, (tuple, list)):
+        if isinstance(out, list) or not all(item is None or isinstance(item, torch.Tensor) for item in out):
+            return None
+        items = [None if item is None else _recipe(item, args) for item in out]
+        return (
+            None
+            if any(made is None and item is not None for made, item in zip(items, out, strict=True))
+            else tuple(items)
+        )
+    if type(out) is not torch.Tensor or not out.is_meta:
+        return None
+    storage = out.untyped_storage()
+    span = 1 + sum((size - 1) * step for size, step in zip(out.shape, out.stride(), strict=True)) if out.numel() else 0
+    if storage.nbytes() != span * out.dtype.itemsize or out.storage_offset():
+        return None
+    if any(isinstance(item, torch.Tensor) and item.untyped_storage()._cdata == storage._cdata for item in args):
+        return None
+    return [out.shape, out.stride(), out.dtype]
+
+
+def _make(recipe: list[Any]) -> torch.Tensor:
+    return torch.empty_strided(recipe[0], recipe[1], dtype=recipe[2], device="meta")
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -12,7 +12,14 @@ import torch
 
 from zplan.errors import ZplanError
 
-_ADAM_DEFAULTS = {"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0, "bias_correction": True}
+_ADAM_DEFAULTS = {
+    "lr": 1e-4,
+    "betas": (0.9, 0.999),
+    "eps": 1e-8,
+    "weight_decay": 0.0,
+    "bias_correction": True,
+    "amsgrad": False,
+}
 
 
 def fused_adam(

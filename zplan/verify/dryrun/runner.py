@@ -14,6 +14,7 @@ from zplan.verify.dryrun.bench import Bench, PhaseMeter
 from zplan.verify.dryrun.case import Case, case_from_dict
 from zplan.verify.dryrun.engines import engine_module
 from zplan.verify.dryrun.ghost import FakeGhost, Ghost, fake_cpu
+from zplan.verify.dryrun.imports import settle
 from zplan.verify.dryrun.naming import Namer
 from zplan.verify.dryrun.steps import run_steps
 from zplan.verify.dryrun.world import fake_world
@@ -46,7 +47,8 @@ def run_case(raw: Mapping[str, Any], progress: Callable[[str, float], None] | No
         progress("init", 0.0)
     namer = Namer(case)
     device = module.DEVICE
-    tracker = Tracker(device, *(("cpu", Ghost()) if device == "meta" else (None, FakeGhost())), namer.classify)
+    ghost = Ghost() if device == "meta" else FakeGhost()
+    tracker = Tracker(device, "cpu" if device == "meta" else None, ghost, namer.classify)
     with (
         fake_world(case.world, case.rank),
         attention_as_on_cuda(case.attention) as attention,
@@ -58,6 +60,8 @@ def run_case(raw: Mapping[str, Any], progress: Callable[[str, float], None] | No
             meter.begin("init")
             work = module.prepare(bench)
             meter.end("init")
+            ghost.host_in_use = tracker.host_bytes > 0
+            settle()
             run_steps(work, meter, grad_accum=case.grad_accum, steps=case.steps, progress=progress)
             result = _result(bench, meter)
             del work
