@@ -26,8 +26,6 @@ class Bench:
     """``meta`` in a dry run, else the real device type."""
     ghost: bool
     """Whether tensors carry no data; False when the same engine runs for real."""
-    peers: bool = False
-    """Whether the other ranks are real processes; otherwise a fake process group stands for them."""
     attention: str = "sdpa"
     """``attn_implementation`` for transformers."""
     model: Any = None
@@ -36,6 +34,8 @@ class Bench:
     """What this run cannot see or had to assume."""
     on_model: Callable[[Any], None] | None = None
     """Called with the model before the engine wraps it."""
+    peers: bool = False
+    """Whether the other ranks are real processes; otherwise a fake process group stands for them."""
 
     @property
     def stays(self) -> bool:
