@@ -155,9 +155,17 @@ def test_colour_is_never_the_only_sign() -> None:
 
 def test_explanations_show_formula_numbers_and_source() -> None:
     file = StringIO()
-    render_explanations(Console(file=file, width=80, highlight=False), STAGES[2], TERMS)  # type: ignore[arg-type]
+    render_explanations(Console(file=file, width=80, highlight=False), STAGES[2], TERMS, {"P": 7_000_000_000})  # type: ignore[arg-type]
     text = file.getvalue()
-    for words in ("stage 2, at its peak (backward: loss)", "parameters (params)", "13.00 GiB", *TERMS[0][2:]):
+    for words in (
+        "P = 7,000,000,000",
+        "CUDA context (cuda_context)  1.00 GiB, beyond allocated",
+        "0.50 GiB to 1.00 GiB",
+        "stage 2, at its peak (backward: loss)",
+        "parameters (params)",
+        "13.00 GiB",
+        *TERMS[0][2:],
+    ):
         assert words in text
 
 

@@ -106,6 +106,7 @@ def _draw(
     explain: bool,
     unit: Unit,
 ) -> None:
+    from zplan.memory.explain import symbols
     from zplan.render.breakdown import render_plan
     from zplan.render.explanation import render_explanations
     from zplan.render.text import render_comparison
@@ -116,4 +117,4 @@ def _draw(
         render_comparison(console, estimates, wanted.assumptions, unit=unit, times=times)
     if explain:
         for result in estimates:
-            render_explanations(console, result, explain_peak(result), unit=unit)
+            render_explanations(console, result, explain_peak(result), symbols(result), unit=unit)

@@ -134,3 +134,14 @@ def free_bytes(estimate: Estimate) -> int | None:
 def device_base_bytes(estimate: Estimate) -> int:
     """The allocated bytes that the device's totals stand on: the largest of init, all phases and all ranks."""
     return estimate.runtime.device_low_bytes - sum(low for low, _, _ in estimate.runtime.terms.values())
+
+
+def runtime_sources(engine: Engine) -> dict[str, str]:
+    """Where the ranges beyond allocated bytes were measured: key of the cause -> source."""
+    from zplan.memory.runtime import CONTEXT, NCCL, SLACK
+
+    return {
+        TermKey.CUDA_CONTEXT: CONTEXT.source,
+        TermKey.NCCL: NCCL.source,
+        TermKey.FRAGMENTATION: SLACK[engine].source,
+    }

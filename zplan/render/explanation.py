@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zplan.memory.summary import plan_label, term_title
+from zplan.memory.summary import plan_label, runtime_sources, term_title
 from zplan.render.style import plain_table
 from zplan.units import Unit, format_bytes
 
@@ -18,15 +18,36 @@ if TYPE_CHECKING:
 _INDENT, _LABEL_WIDTH = 2, 12
 
 
+def _paragraph(console: Console, title: str, size: str, lines: Sequence[tuple[str, str]]) -> None:
+    """A title with a size, and labelled lines that hang below it."""
+    from rich.text import Text
+
+    console.print()
+    console.print(Text.assemble((title, "bold"), f"  {size}"))
+    table = plain_table(header=False)
+    table.add_column(no_wrap=True, width=_INDENT + _LABEL_WIDTH)
+    table.add_column(overflow="fold")
+    for label, words in lines:
+        if words:
+            table.add_row(Text(" " * _INDENT + label, style="dim"), Text(words))
+    console.print(table)
+
+
 def render_explanations(
-    console: Console, estimate: Estimate, terms: Sequence[TermExplanation], *, unit: Unit = Unit.GIB
+    console: Console,
+    estimate: Estimate,
+    terms: Sequence[TermExplanation],
+    symbols: Mapping[str, int],
+    *,
+    unit: Unit = Unit.GIB,
 ) -> None:
-    """Draw the terms of a plan's peak, one paragraph each.
+    """Draw the terms of a plan's peak, one paragraph each, then what lies between allocated and device.
 
     Args:
         console: Where to draw.
         estimate: The prediction.
         terms: Explanations, in the order to show them.
+        symbols: Values of the symbols in the formulas.
         unit: Unit of all sizes.
     """
     from rich.text import Text
@@ -35,20 +56,21 @@ def render_explanations(
     at = f"{moment.phase}: {moment.name}" if moment.name else moment.phase
     console.print()
     console.print(Text(f"{plan_label(estimate.plan.job)}, at its peak ({at})", style="bold"))
+    console.print(Text(", ".join(f"{name} = {value:,}" for name, value in symbols.items()), style="dim"))
     for term in terms:
-        console.print()
-        title = f"{term_title(term.key)} ({term.key})"
-        console.print(Text.assemble((title, "bold"), f"  {format_bytes(term.bytes, unit)}"))
         lines = (
             ("formula", term.formula),
             ("here", term.with_numbers),
             ("source", term.source),
             ("to shrink it", term.how_to_shrink),
         )
-        table = plain_table(header=False)
-        table.add_column(no_wrap=True, width=_INDENT + _LABEL_WIDTH)
-        table.add_column(overflow="fold")
-        for label, words in lines:
-            if words:
-                table.add_row(Text(" " * _INDENT + label, style="dim"), Text(words))
-        console.print(table)
+        _paragraph(console, f"{term_title(term.key)} ({term.key})", format_bytes(term.bytes, unit), lines)
+    sources = runtime_sources(estimate.plan.job.engine)
+    for key, bounds in estimate.runtime.terms.items():
+        low, expected, high = (format_bytes(bound, unit) for bound in bounds)
+        _paragraph(
+            console,
+            f"{term_title(key)} ({key})",
+            f"{expected}, beyond allocated",
+            (("range", f"{low} to {high}"), ("source", sources.get(key, ""))),
+        )
