@@ -6,6 +6,8 @@ The engine picks its optimizer wrapper by class, so fused Adam is a subclass of 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -16,7 +18,7 @@ from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.imports import require
 from zplan.verify.dryrun.loss import loss_of
 from zplan.verify.dryrun.optimizers import fused_adam, torch_optimizer
-from zplan.verify.dryrun.patching import replace
+from zplan.verify.dryrun.patching import patched, replace
 from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import DTYPES
 
@@ -77,13 +79,25 @@ def prepare(bench: Bench) -> StepWork:
             return original_to(*args, **kwargs)
 
         model.to = to
-    engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(bench, params), config=config)[0]
+    with patched(torch, "zeros_like", _shape_only(torch.zeros_like)) if bench.ghost else nullcontext():
+        engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(bench, params), config=config)[0]
     ids = bench.input_ids()
 
     def backward(loss: torch.Tensor, last: bool) -> None:
         engine.backward(loss)
 
     return StepWork(lambda: loss_of(case.loss, engine, ids), backward, lambda last: engine.step())
+
+
+def _shape_only(zeros_like: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Stages 1 and 2 keep the shapes of all parameters as "meta" tensors, which stand for no memory: not even here."""
+
+    def shapes(tensor: torch.Tensor, **kwargs: Any) -> torch.Tensor:
+        if kwargs.get("device") == "meta":
+            return torch.empty((), dtype=tensor.dtype, device="meta").expand(tensor.shape)
+        return zeros_like(tensor, **kwargs)
+
+    return shapes
 
 
 def _optimizer(bench: Bench, params: Any) -> Any:
