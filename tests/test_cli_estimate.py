@@ -283,6 +283,12 @@ def test_json_of_the_first_command_of_the_readme(capsys: pytest.CaptureFixture[s
     assert all(leaf is None or isinstance(leaf, int) for leaf in _leaves(value, "bytes"))
 
 
+def test_without_a_capacity_there_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    for plan in _json(capsys, "--params", "7B", "--gpus", "8", "--host-mem", "2TB")["plans"]:
+        assert (plan["gpu"]["verdict"], plan["gpu"]["verdict_because"]) == (None, None)
+        assert plan["host"]["verdict"] == "fits"
+
+
 def _leaves(value: Any, ending: str) -> list[Any]:
     """Every number below a key with this ending."""
     if isinstance(value, dict):

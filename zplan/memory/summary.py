@@ -115,6 +115,13 @@ def overall_verdict(estimate: Estimate) -> str | None:
     return max((estimate.verdict, host or "fits"), key=order.index)
 
 
+def gpu_verdict(estimate: Estimate) -> tuple[str | None, str | None]:
+    """The verdict on the GPU and its reason, both None without a capacity to compare with."""
+    if estimate.plan.cluster.gpu_capacity_bytes is None:
+        return None, None
+    return estimate.verdict, estimate.verdict_because
+
+
 def verdicts(estimates: Sequence[Estimate]) -> Verdicts:
     """Sort plans by what becomes of them."""
     labels: dict[str | None, list[str]] = {"fits": [], "tight": [], "oom": [], None: []}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zplan.memory.params import layout
+from zplan.memory.summary import gpu_verdict
 
 if TYPE_CHECKING:
     from zplan.advice.timing import StepTime
@@ -40,6 +41,7 @@ def cluster_object(cluster: ClusterSpec) -> dict[str, Any]:
 
 def _gpu_object(estimate: Estimate, terms: Sequence[TermExplanation]) -> dict[str, Any]:
     runtime, states = estimate.runtime, estimate.model_states
+    verdict, because = gpu_verdict(estimate)
     return {
         "phases": dict(estimate.phases),
         "steady_bytes": estimate.steady_bytes,
@@ -67,8 +69,8 @@ def _gpu_object(estimate: Estimate, terms: Sequence[TermExplanation]) -> dict[st
         ],
         "peak_phase": estimate.peak_moment.phase,
         "worst_rank": {"rank": estimate.worst_rank, "allocated_peak_bytes": estimate.worst_rank_peak_bytes},
-        "verdict": estimate.verdict,
-        "verdict_because": estimate.verdict_because,
+        "verdict": verdict,
+        "verdict_because": because,
     }
 
 
