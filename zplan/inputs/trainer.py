@@ -57,7 +57,8 @@ def trainer_words(name: str, values: Mapping[str, object], *, folder: Path | Non
     _common(top, words, notes)
     words["optimizer"] = _optimizer(top.word("optim") or "adamw_torch_fused")
     words["precision"] = mixed_precision_word(top.on("bf16"), top.on("fp16"), name=name)
-    if top.on("gradient_checkpointing"):
+    switches = [top.on(key) for key in ("activation_checkpointing", "gradient_checkpointing")]
+    if any(switches):
         words["checkpointing"] = "full"
     if top.on("use_liger_kernel"):
         words["loss"] = "fused"

@@ -1,0 +1,74 @@
+"""Writes a config whole or not at all, and over an existing file only when told to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from zplan.errors import ZplanError
+from zplan.units import quote
+
+
+def save_text(path: str | Path, text: str, *, force: bool = False) -> Path:
+    """Write a text file.
+
+    The text goes to a temporary file beside the target, which then takes the target's name in one step: whoever looks
+    sees the old file or the new one, never half of one.
+
+    Args:
+        path: Where to; a link is followed.
+        text: The whole content.
+        force: Replace an existing file.
+
+    Returns:
+        The path that was written.
+
+    Raises:
+        ZplanError: the file exists and ``force`` is off, it is no regular file, or it cannot be written.
+    """
+    shown = quote(str(path))
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise ZplanError(f"{shown} is a folder", f"name a file in it: {Path(path) / 'ds_config.json'}")
+        if target.exists() and not target.is_file():
+            raise ZplanError(f"{shown} is not a regular file", "name a file that can be replaced")
+        if target.exists() and not force:
+            raise _exists(shown)
+        if not target.parent.is_dir():
+            raise ZplanError(f"the folder of {shown} does not exist", f"make it: mkdir -p {target.parent}")
+        _write(target, text, force=force)
+    except FileExistsError:
+        raise _exists(shown) from None
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ZplanError(f"{shown} cannot be written: {reason}", "name a place that can be written to") from None
+    return target
+
+
+def _exists(shown: str) -> ZplanError:
+    return ZplanError(f"{shown} exists", "add --force to replace it, or name another file")
+
+
+def _write(target: Path, text: str, *, force: bool) -> None:
+    temporary = target.with_name(f".{target.name[:80]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if force:
+            temporary.replace(target)
+            return
+        try:
+            # Unlike a rename, a link fails where somebody has made the file in the meantime.
+            os.link(temporary, target)
+        except (PermissionError, NotImplementedError, OSError) as error:
+            if isinstance(error, FileExistsError) or target.exists():
+                raise FileExistsError from None
+            temporary.replace(target)  # a file system without links
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
