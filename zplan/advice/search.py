@@ -1,8 +1,9 @@
 """The search: of every strategy the fastest plan that fits, found by pricing as few plans as possible.
 
-Time is cheap to predict, memory less so. Within a strategy plans are therefore taken from the fastest down, and the first
-that fits is the answer. Memory grows with the micro-batch, and shrinks with recomputation, with a leaner loss kernel, with
-smaller buckets and with more offload: a plan that needs more than one that did not fit is decided without being priced.
+Time is cheap to predict, memory less so. Within a strategy plans are therefore taken from the fastest down, and the
+first that fits is the answer. Memory grows with the micro-batch, and shrinks with recomputation, with a leaner loss
+kernel, with smaller buckets and with more offload: a plan that needs more than one that did not fit is decided without
+being priced.
 """
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ class _Search:
         """Micro-batches with which a setting is accepted, and its smallest estimate."""
         accepted: list[Pair] = []
         least: Estimate | None = None
-        # Accumulating costs memory of its own, so that memory is monotone among the pairs with it and among those without.
+        # Accumulating costs memory of its own, so that memory is monotone among the pairs with it and among those
+        # without.
         for group in ([p for p in self.pairs if p[1] > 1], [p for p in self.pairs if p[1] == 1]):
             if not group:
                 continue
@@ -177,7 +179,7 @@ class _Search:
         return accepted, least
 
     def smallest_failure(self, failed: _Candidate, pairs: Sequence[Pair]) -> tuple[float, ...]:
-        """The size of a plan like ``failed``, which was not accepted, with the smallest micro-batch that is not either."""
+        """The size of a plan that is not accepted: ``failed`` with the smallest micro-batch that does not do either."""
         job = failed.plan.job
         group = [pair for pair in pairs if pair[0] <= job.micro_batch and (pair[1] > 1) == (job.grad_accum > 1)]
         low, high = -1, len(group) - 1
@@ -255,7 +257,8 @@ def search(question: Question, only: Sequence[Strategy] | None = None, accept: A
     Args:
         question: The plan to start from, what is pinned, and the batch to keep.
         only: Strategies to look at; all that the question allows by default.
-        accept: When a plan counts as fitting. By default with its high bound, and where no plan does, by its expected value.
+        accept: When a plan counts as fitting. By default with its high bound, and where no plan does, by its expected
+        value.
 
     Returns:
         The best plan of each strategy, or the one that comes closest, and how many plans were decided.

@@ -27,7 +27,8 @@ BUCKETS = (500_000_000, 200_000_000, 50_000_000)
 RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of the optimizer states that ``offload_optimizer.ratio`` can move to the host."""
 PARTIAL_SUB_GROUP = 100_000_000
-"""Elements: the ratio moves whole sub-groups (``stage3.py``), so a partial offload needs them finer than the default 1e9."""
+"""Elements: the ratio moves whole sub-groups (``stage3.py``), so a partial offload needs them finer than the default
+1e9."""
 CPU_OPTIMIZERS = ("adamw", "adamw_torch", "adamw_torch_fused", "adagrad", "lion")
 """Optimizers of which DeepSpeed has a CPU version (``deepspeed/ops``: CPUAdam, CPUAdagrad, CPULion)."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from zplan.advice import rates
-from zplan.memory.states import state_sizes
 from zplan.memory.params import Layout, layout
+from zplan.memory.states import state_sizes
 from zplan.spec import ClusterSpec, Engine, Offload, OffloadTo, Plan, Quantize
 
 QUANTIZED_BYTES = {Quantize.NF4: 0.5625, Quantize.INT8: 1.0}

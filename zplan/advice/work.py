@@ -199,8 +199,8 @@ def recomputed_share(model: ModelSpec, job: Job) -> float:
 def loss_bytes(model: ModelSpec, job: Job) -> float:
     """Bytes through the loss head's elementwise kernels, forward and backward, per token.
 
-    Chunked and fused losses save memory, not time: what they spare in traffic their small matmuls cost again. Published runs
-    that change nothing else are within 2 % of each other (3300 and 3288 tokens/s for Llama-3-8B on an A100,
-    foundation-model-stack/fms-acceleration@876e2ed).
+    Chunked and fused losses save memory, not time: what they spare in traffic their small matmuls cost again.
+    Published runs that change nothing else are within 2 % of each other (3300 and 3288 tokens/s for Llama-3-8B on an
+    A100, foundation-model-stack/fms-acceleration@876e2ed).
     """
     return float(model.vocab_size * (FUSED_LOGITS_BYTES if job.compile else LOGITS_BYTES))
