@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,11 @@ def _answer(progress_fd: int | None) -> tuple[int, dict[str, Any]]:
         return 0, imports.runner().run_case(raw, progress)
     except ZplanError as error:
         return int(error.exit_code), {"error": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
+    except Exception as error:  # the engine's own failures: the log has the traceback, the caller one line
+        traceback.print_exc()
+        first = (str(error).strip() or "no message").splitlines()[0]
+        internal = int(ExitCode.INTERNAL)
+        return internal, {"error": f"{type(error).__name__}: {first}", "hint": "", "exit_code": internal}
     except KeyboardInterrupt:
         return int(ExitCode.INTERNAL), {
             "error": "interrupted",

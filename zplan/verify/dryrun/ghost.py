@@ -75,6 +75,7 @@ class Ghost:
             aten._to_copy.default: self._to_copy,
             aten.copy_.default: self._copy,
             aten.equal.default: self._equal,
+            aten.zeros_like.default: self._zeros_like,
             aten._pin_memory.default: self._pin,
             aten.is_pinned.default: self._is_pinned,
         }
@@ -84,6 +85,9 @@ class Ghost:
         special = self._special.get(func)
         if special is not None:
             return special(func, args, kwargs)
+        return self._run(func, args, kwargs)
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = self._kinds.get(func)
         if kind is None:
             kind = self._kinds[func] = _kind(func)
@@ -122,6 +126,13 @@ class Ghost:
 
     def _equal(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return True
+
+    def _zeros_like(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        device = kwargs.get("device")
+        if device is not None and args[0].device.type == "cpu" and torch.device(device).type == "meta":
+            # DeepSpeed's stages 1 and 2 note shapes in tensors on the real "meta": they take no memory on a GPU.
+            return torch.empty((), dtype=kwargs.get("dtype") or args[0].dtype, device="meta").expand(args[0].shape)
+        return self._run(func, args, kwargs)
 
     def _pin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``tensor.pin_memory()`` copies into a new page-locked tensor."""
