@@ -38,6 +38,8 @@ from zplan.spec import (
 )
 
 DEFAULT_SEQ_LEN = 2048
+AUTO = "auto"
+"""As ``--gpu`` or ``--host-mem``: what this machine has."""
 ENGINE_TITLES = {
     Engine.DEEPSPEED: "DeepSpeed",
     Engine.FSDP2: "FSDP2",
@@ -68,6 +70,18 @@ class PlanSet:
     """Each plan is wanted for the rank that holds most, which only its estimate knows."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What was asked, read and completed by files, before it is checked and spread over stages."""
+
+    words: JobWords
+    model: ModelSpec
+    cluster: ClusterSpec
+    deepspeed: DeepSpeedOptions
+    notes: tuple[str, ...]
+    """What was assumed so far."""
+
+
 def build_plans(options: PlanOptions, *, complete: Completion | None = None) -> PlanSet:
     """Turn options into plans.
 
@@ -81,8 +95,27 @@ def build_plans(options: PlanOptions, *, complete: Completion | None = None) -> 
     Raises:
         ZplanError: a word that an option does not take, options that contradict each other, or a file that is broken.
     """
+    return plans_of(read_request(options, complete=complete))
+
+
+def read_request(
+    options: PlanOptions, *, complete: Completion | None = None, model: ModelSpec | None = None
+) -> Request:
+    """Read everything that the options name.
+
+    Args:
+        options: The words of the command line.
+        complete: Fills what was not said from a file; by default from ``--ds-config``.
+        model: The model, where it has been read already.
+
+    Returns:
+        Parsed words, model and cluster; contradictions between them are found by :func:`plans_of`.
+
+    Raises:
+        ZplanError: a word that an option does not take, or a file that is broken.
+    """
     words = parse_job({f.name: getattr(options, f.name) for f in fields(options)})
-    model = _model(options)
+    model = model or _model(options)
     cluster, cluster_notes = _cluster(options)
     deepspeed = DeepSpeedOptions()
     file_notes: tuple[str, ...] = ()
@@ -93,14 +126,30 @@ def build_plans(options: PlanOptions, *, complete: Completion | None = None) -> 
     if complete is not None:
         base, _ = _job(words, words.engine or Engine.DEEPSPEED, model, cluster, deepspeed)
         words, deepspeed, file_notes = complete(words, base, model, cluster.gpus)
+    notes = (*file_notes, *model.notes, *cluster_notes)
+    return Request(words=words, model=model, cluster=cluster, deepspeed=deepspeed, notes=notes)
+
+
+def plans_of(request: Request) -> PlanSet:
+    """Check what was asked and spread it over the stages.
+
+    Args:
+        request: What was read.
+
+    Returns:
+        One plan, or one per stage and useful offload variant, and what was assumed.
+
+    Raises:
+        ZplanError: options that contradict each other.
+    """
+    words, model, cluster = request.words, request.model, request.cluster
     engine = words.engine or Engine.DEEPSPEED
     check(words, engine, model, cluster)
-    job, job_notes = _job(words, engine, model, cluster, deepspeed)
+    job, job_notes = _job(words, engine, model, cluster, request.deepspeed)
     plans = tuple(
         Plan(model=model, cluster=cluster, job=_at(job, words, variant)) for variant in _variants(words, engine)
     )
-    assumptions = (*file_notes, *model.notes, *cluster_notes, *job_notes)
-    return PlanSet(plans=plans, assumptions=assumptions, worst_rank=words.worst_rank)
+    return PlanSet(plans=plans, assumptions=(*request.notes, *job_notes), worst_rank=words.worst_rank)
 
 
 def _model(options: PlanOptions) -> ModelSpec:
@@ -114,11 +163,16 @@ def _model(options: PlanOptions) -> ModelSpec:
 def _cluster(options: PlanOptions) -> tuple[ClusterSpec, tuple[str, ...]]:
     from zplan.inputs.cluster import build_cluster
 
+    auto_notes: tuple[str, ...] = ()
+    if AUTO in (options.gpu, options.host_mem):
+        from zplan.cli.auto import with_machine
+
+        options, auto_notes = with_machine(options)
     for flag, name, example in (("--gpu", options.gpu, "a100-80g"), ("--node", options.node, "dgx-h100")):
         if name is not None and not name.strip():
             raise ZplanError(f"{flag} is empty", f"try {flag} {example}, or leave it out")
     gpus, nodes = parse_gpus(options.gpus), parse_nodes(options.nodes)
-    notes = []
+    notes = [*auto_notes]
     if gpus is None and options.node is None:
         gpus = nodes or 1
         notes.append(f"{gpus} GPU{'s, one per node' if gpus > 1 else ''} (--gpus)")
