@@ -18,7 +18,7 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    # The interpreter looks for garbage twice more while it shuts down, which takes a sixth of an estimate's time. What is
+    # Shutting down, the interpreter looks for garbage twice more, which takes a sixth of an estimate's time. What is
     # frozen is left to the operating system.
     gc.freeze()
     sys.exit(code)
