@@ -18,7 +18,9 @@ from zplan.errors import ExitCode, ZplanError
 
 VERBS = {
     "estimate": "zplan.cli.estimate",
+    "check": "zplan.cli.check",
     "presets": "zplan.cli.presets",
+    "doctor": "zplan.cli.doctor",
 }
 """Verb -> module that has its ``app``, in the order of ``zplan --help``."""
 

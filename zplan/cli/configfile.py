@@ -7,7 +7,7 @@ from enum import Enum
 
 from zplan.cli.parse import JobWords
 from zplan.errors import ZplanError
-from zplan.inputs.deepspeed import ds_reading, read_ds_config
+from zplan.inputs.deepspeed import DsReading, ds_reading, read_ds_config
 from zplan.spec import DeepSpeedOptions, Engine, Job, ModelSpec
 
 _NAMES = {field.name for field in fields(JobWords)}
@@ -36,6 +36,22 @@ def with_ds_config(
         message = f"--ds-config configures DeepSpeed, not {base.engine.value}"
         raise ZplanError(message, "leave out --engine or --ds-config")
     reading = ds_reading(read_ds_config(path), model=model, gpus=gpus, base=base)
+    return complete_words(reading, words, source=path)
+
+
+def complete_words(
+    reading: DsReading, words: JobWords, *, source: str
+) -> tuple[JobWords, DeepSpeedOptions, tuple[str, ...]]:
+    """Complete what was said with what was read from a file.
+
+    Args:
+        reading: The file's settings.
+        words: What the command line says; it wins.
+        source: What the user called the file.
+
+    Returns:
+        The completed words, DeepSpeed's own keys, and what was assumed or overridden.
+    """
     found: dict[str, object] = {}
     notes = [*reading.notes]
     for name, value in reading.job.items():
@@ -46,9 +62,9 @@ def with_ds_config(
             found[name] = value
         elif said != value:
             flag = f"--{name.replace('_', '-')}"
-            notes.append(f"{flag} {_word(said)} overrides {_word(value)} in {path}")
+            notes.append(f"{flag} {_word(said)} overrides {_word(value)} in {source}")
     if reading.batch.problem is not None and words.micro_batch is None and words.grad_accum is None:
-        notes.append(f"{path}: {reading.batch.problem}")
+        notes.append(f"{source}: {reading.batch.problem}")
     deepspeed = reading.job["deepspeed"]
     if not isinstance(deepspeed, DeepSpeedOptions):
         raise TypeError(type(deepspeed))

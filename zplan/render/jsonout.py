@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zplan.export.words import plan_ds_config, plan_words
 from zplan.memory.params import layout
 from zplan.memory.summary import gpu_verdict
 
@@ -108,6 +109,8 @@ def plan_object(estimate: Estimate, terms: Sequence[TermExplanation], time: Step
         "grad_accum": job.grad_accum,
         "world_size": estimate.plan.world_size,
         "rank": job.rank,
+        "options": plan_words(estimate.plan),
+        "ds_config": plan_ds_config(estimate.plan),
         "gpu": _gpu_object(estimate, terms),
         "host": {
             "per_rank_bytes": host.per_rank_bytes,

@@ -1,0 +1,157 @@
+"""``zplan check``: prices an existing config, and says what is wrong, useless or costly in it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from zplan.cli.command import Command, takes_options
+from zplan.cli.estimate import explain_peak, price, time_of, verdict_code
+from zplan.cli.options import OUTPUT, OutputOptions, PlanOptions
+from zplan.cli.output import draw, emit
+from zplan.cli.parse import parse_word
+from zplan.errors import ExitCode, ZplanError
+from zplan.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zplan.advice.lint import Finding
+    from zplan.cli.filewords import FilePlan
+    from zplan.inputs.settings import FileWords
+    from zplan.memory.moments import Estimate
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixOptions:
+    """Writing a corrected copy."""
+
+    fix: Annotated[
+        bool,
+        Option("--fix", rich_help_panel=OUTPUT, help="Write a corrected copy beside the file.", show_default=False),
+    ] = False
+    output: Annotated[
+        str | None,
+        Option(
+            "--output",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Where --fix writes to. Default: NAME.fixed.json.",
+            show_default=False,
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        Option("--force", rich_help_panel=OUTPUT, help="Let --fix replace an existing file.", show_default=False),
+    ] = False
+
+
+@app.command(cls=Command)
+@takes_options
+def check(
+    file: Annotated[str, Argument(metavar="FILE", help="A ds_config.json, or another config (see below).")],
+    plan: PlanOptions,
+    output: OutputOptions,
+    fix: FixOptions,
+) -> ExitCode:
+    """Price exactly what a config says, and list what is wrong, useless or costly in it.
+
+    FILE is a ds_config.json; or an accelerate YAML, a TrainingArguments JSON, a LLaMA-Factory or an axolotl YAML.
+
+    \b
+    zplan check ds_config.json --model llama-3.1-8b --gpus 8 --gpu a100-80g
+    zplan check ds_config.json --params 7B --gpus 8 --gpu-mem 80 --fix
+    zplan check accelerate.yaml --model qwen2.5-7b --gpu-mem 40 --json
+    """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
+    from zplan.cli.filewords import file_plan
+    from zplan.inputs.configfile import read_config_file
+
+    unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
+    found = read_config_file(file)
+    wanted = file_plan(found, plan)
+    if output.fail_if_oom and wanted.plan.cluster.gpu_capacity_bytes is None:
+        raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
+    priced = price(wanted.plan, worst_rank=wanted.worst_rank)
+    findings = _findings(found, wanted, priced)
+    written = _write(found, findings, file, fix)
+    if output.json:
+        _print_json(found, wanted, priced, findings, written)
+    else:
+        _draw(found, wanted, priced, findings, written, explain=output.explain, unit=unit)
+    return verdict_code([priced]) if output.fail_if_oom else ExitCode.OK
+
+
+def _findings(file: "FileWords", wanted: "FilePlan", priced: "Estimate") -> "tuple[Finding, ...]":
+    from zplan.advice.lint import lint
+    from zplan.advice.lint_files import lint_file
+
+    beside = lint_file(file, wanted.reading)
+    if file.ds is None or wanted.reading is None:
+        return beside
+    return (*beside, *lint(file.ds, wanted.reading, priced.plan, priced))
+
+
+def _write(file: "FileWords", findings: "Sequence[Finding]", path: str, fix: FixOptions) -> str | None:
+    """Write the corrected copy that was asked for; returns where it is."""
+    if not fix.fix:
+        if fix.output is not None or fix.force:
+            raise ZplanError(
+                f"{'--output' if fix.output else '--force'} belongs to --fix", "add --fix, or leave it out"
+            )
+        return None
+    from zplan.inputs.settings import DEEPSPEED
+
+    if file.kind != DEEPSPEED or file.ds is None:
+        raise ZplanError(
+            f"--fix corrects a ds_config.json, and {file.name} is of another kind",
+            "leave --fix out, or name the ds_config.json",
+        )
+    import json
+
+    from zplan.advice.lint import fixed_value
+    from zplan.export.files import save_text
+
+    target = fix.output or str(Path(path).with_name(f"{Path(path).stem}.fixed.json"))
+    save_text(target, json.dumps(fixed_value(file.ds, findings), indent=2) + "\n", force=fix.force)
+    return target
+
+
+def _print_json(
+    file: "FileWords", wanted: "FilePlan", priced: "Estimate", findings: "Sequence[Finding]", written: str | None
+) -> None:
+    from zplan.render.check import check_object
+    from zplan.render.jsonout import dumps, estimate_object
+
+    times = [time_of(priced.plan)]
+    answer = estimate_object([priced], [explain_peak(priced)], wanted.assumptions, times)
+    emit(dumps(answer | check_object(file, findings, written)))
+
+
+def _draw(
+    file: "FileWords",
+    wanted: "FilePlan",
+    priced: "Estimate",
+    findings: "Sequence[Finding]",
+    written: str | None,
+    *,
+    explain: bool,
+    unit: Unit,
+) -> None:
+    from rich.console import Console
+
+    from zplan.memory.explain import symbols
+    from zplan.render.breakdown import render_plan
+    from zplan.render.check import render_findings
+    from zplan.render.explanation import render_explanations
+
+    def paint(console: Console) -> None:
+        render_plan(console, priced, wanted.assumptions, unit=unit, time=time_of(priced.plan))
+        if explain:
+            render_explanations(console, priced, explain_peak(priced), symbols(priced), unit=unit)
+        render_findings(console, file, findings, written=written)
+
+    draw(paint)
