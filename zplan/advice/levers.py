@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from zplan.advice.search import Priced, at_least_tight, verdict
+from zplan.advice.search import Priced, fits, verdict
 from zplan.advice.space import (
     CPU_OPTIMIZERS,
     Question,

@@ -19,6 +19,7 @@ from zplan.errors import ExitCode, ZplanError
 VERBS = {
     "estimate": "zplan.cli.estimate",
     "check": "zplan.cli.check",
+    "recommend": "zplan.cli.recommend",
     "presets": "zplan.cli.presets",
     "doctor": "zplan.cli.doctor",
 }
