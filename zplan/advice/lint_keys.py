@@ -40,12 +40,12 @@ def _irregular(context: Context) -> Iterator[Finding]:
     for kind in ("comment", "trailing comma"):
         places = [i.position for i in context.config.irregularities if i.kind == kind]
         if places:
-            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            many = len(places) > 1
             yield Finding(
                 code=kind.replace(" ", "-"),
                 severity=COSTS,
                 key="",
-                what=f"{kind} at {places[0]}{more}",
+                what=f"{len(places)} {kind}s, the first" if many else f"a {kind}",
                 why="JSON has none: DeepSpeed reads with hjson, but transformers and accelerate with json, and stop",
                 fix="take it out; zplan check --fix writes the file without",
                 cost="no start under the Trainer or accelerate",

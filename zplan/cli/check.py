@@ -53,10 +53,10 @@ class FixOptions:
 @app.command(cls=Command)
 @takes_options
 def check(
-    file: Annotated[str, Argument(metavar="FILE", help="A ds_config.json, or another config (see below).")],
     plan: PlanOptions,
     output: OutputOptions,
     fix: FixOptions,
+    file: Annotated[str | None, Argument(metavar="FILE", help="A ds_config.json, or a config of another kind.")] = None,
 ) -> ExitCode:
     """Price exactly what a config says, and list what is wrong, useless or costly in it.
 
@@ -70,6 +70,8 @@ def check(
     from zplan.cli.filewords import file_plan
     from zplan.inputs.configfile import read_config_file
 
+    if file is None:
+        raise ZplanError("no file was named", "try zplan check ds_config.json --params 7B --gpus 8 --gpu-mem 80")
     unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
     found = read_config_file(file)
     wanted = file_plan(found, plan)

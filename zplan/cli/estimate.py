@@ -1,9 +1,10 @@
 """``zplan estimate``: predicted memory of one plan, or of every stage side by side."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument
 
 from zplan.cli.command import Command, takes_options
 from zplan.cli.lastplan import save_last_plan
@@ -29,7 +30,13 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=Command)
 @takes_options
-def estimate(plan: PlanOptions, output: OutputOptions) -> ExitCode:
+def estimate(
+    plan: PlanOptions,
+    output: OutputOptions,
+    file: Annotated[
+        str | None, Argument(metavar="[FILE]", help="A plan file: zplan.yaml, or an estimate's JSON.")
+    ] = None,
+) -> ExitCode:
     """Predict the memory of a training run, term by term, before it runs.
 
     Without --stage, all stages and the useful offload variants are shown side by side; with one, that plan in full.
@@ -39,9 +46,15 @@ def estimate(plan: PlanOptions, output: OutputOptions) -> ExitCode:
     zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --seq-len 8k
     zplan estimate --params 13B --gpus 16 --gpu a100-40g --stage 3 --explain
     zplan estimate --model qwen2.5-7b --gpus 2 --gpu-mem 24 --lora 16 --json
+    zplan estimate zplan.yaml --seq-len 16k
     """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
     unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
-    wanted = build_plans(plan)
+    if file is None:
+        wanted = build_plans(plan)
+    else:
+        from zplan.cli.filewords import with_planfile
+
+        wanted, plan = with_planfile(plan, file)
     if output.fail_if_oom and wanted.plans[0].cluster.gpu_capacity_bytes is None:
         raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
     estimates = [price(one, worst_rank=wanted.worst_rank) for one in wanted.plans]

@@ -44,6 +44,11 @@ def merged_options(options: PlanOptions, words: Mapping[str, str | bool], source
     """
     found: dict[str, str | bool] = {}
     notes = []
+    # Another card brings its own memory, and another number of GPUs its own number of nodes.
+    stale = [
+        other for one, other in (("gpu", "gpu_mem"), ("gpus", "nodes"), ("nodes", "gpus")) if getattr(options, one)
+    ]
+    words = {name: word for name, word in words.items() if name not in stale or getattr(options, name)}
     typed_model = any(getattr(options, name) for name in _MODEL)
     for name, word in words.items():
         said = getattr(options, name)

@@ -62,12 +62,6 @@ def read_planfile(path: str | Path, *, options: Collection[str], name: str | Non
     return _words(name, parsed.value, parsed.positions, options, Path(path).parent)
 
 
-def is_plan(keys: Collection[str], options: Collection[str]) -> bool:
-    """Whether keys are mostly names of options, so that the file is meant as a plan."""
-    known = sum(1 for key in keys if _plain(key) in options)
-    return known > 0 and 2 * known >= len(keys)
-
-
 def _plain(key: str) -> str:
     return key.strip().lstrip("-").replace("-", "_").lower()
 
