@@ -2,7 +2,8 @@
 
 ``cold_ratio``: whole process of ``zplan estimate --params 7B --gpus 8 --gpu-mem 80 --json`` over whole process of
 importing what it is built with (typer, rich, pydantic), median of alternating runs. ``plans_per_second``: ``estimate``
-over plans that all differ, on one core. ``search_seconds`` and ``dryrun`` are null where zplan has no such verb yet.
+over plans that all differ, per second of one core's time. ``search_seconds``: a whole search, with nothing cached, and in
+``search_plans`` how many plans it decides.
 
 Run: ``python benchmarks/speed.py [--json]``
 """
@@ -19,7 +20,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 RUNS = 20
@@ -75,16 +76,37 @@ def plans() -> list[Any]:
 
 
 def throughput() -> tuple[float, int]:
-    """Plans per second on one core, every plan priced once, and how many there were."""
+    """Plans per second of one core's time, every plan priced once, and how many there were."""
     from zplan.memory.estimate import estimate
 
     todo = plans()
     warm = replace(todo[0], job=replace(todo[0].job, seq_len=7))
     estimate(warm)
-    start = perf_counter()
+    start = process_time()
     for plan in todo:
         estimate(plan)
-    return len(todo) / (perf_counter() - start), len(todo)
+    return len(todo) / (process_time() - start), len(todo)
+
+
+def search_speed(runs: int = 3) -> tuple[float, int, int]:
+    """Seconds of a whole search in a fresh process (the best of ``runs``), plans decided, and plans priced on the way."""
+    code = (
+        "from time import perf_counter\n"
+        "from zplan.advice.search import search\n"
+        "from zplan.advice.space import Question\n"
+        "from zplan.inputs.cluster import build_cluster\n"
+        "from zplan.inputs.model import resolve_model\n"
+        "from zplan.spec import Job, Plan\n"
+        "cluster, _ = build_cluster(gpus=16, gpu='a100-80g', host_mem_bytes=2**40)\n"
+        "plan = Plan(model=resolve_model(params=None, model='llama-3.1-8b'), cluster=cluster, job=Job(seq_len=4096))\n"
+        "start = perf_counter()\n"
+        "found = search(Question(base=plan))\n"
+        "print(perf_counter() - start, found.plans_decided, found.plans_priced)\n"
+    )
+    command = (sys.executable, "-c", code)
+    outputs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() for _ in range(runs)]
+    best = min(outputs, key=lambda words: float(words[0]))
+    return float(best[0]), int(best[1]), int(best[2])
 
 
 def main() -> None:
@@ -95,11 +117,13 @@ def main() -> None:
     arguments = parser.parse_args()
     ours, floor = cold_start(arguments.runs)
     per_second, priced = throughput()
+    searched, decided, looked_at = search_speed()
     result: dict[str, Any] = {
         "cold_ratio": round(ours / floor, 3),
         "plans_per_second": round(per_second),
-        "search_seconds": None,
-        "search_plans": None,
+        "search_seconds": round(searched, 4),
+        "search_plans": decided,
+        "search_plans_priced": looked_at,
         "dryrun": {},
         "cold_seconds": {"zplan": round(ours, 4), "imports": round(floor, 4), "runs": arguments.runs},
         "plans_priced": priced,
@@ -109,6 +133,7 @@ def main() -> None:
         return
     cold = f"{result['cold_ratio']:.2f} of importing typer, rich and pydantic ({floor * 1000:.0f} ms)"
     print(f"start:  {ours * 1000:.0f} ms, {cold}")
+    print(f"search: {searched * 1000:.0f} ms for {decided:,} plans, {looked_at:,} of them priced")
     print(f"plans:  {per_second:,.0f} per second on one core ({priced:,} different plans)")
 
 

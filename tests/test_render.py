@@ -112,11 +112,11 @@ def test_without_a_capacity_there_is_no_verdict() -> None:
 
 def test_a_plan_names_its_numbers() -> None:
     text = _drawn(STAGES[3:4])
-    assert text.startswith("✓ FITS  stage 2 + optimizer offload · 32.00 GiB of 80.00 GiB · 48.00 GiB free")
-    # 13 GiB of 80 GiB, in the cells that 80 columns leave: round(13 / 80 * cells)
-    bars = {line.split("  ")[0].strip(): line for line in text.splitlines() if "█" in line}
-    cells = len(re.findall("[█░]", bars["parameters"]))
-    assert bars["parameters"].count("█") == round(13 / 80 * cells)
+    assert text.startswith("✓ FITS  stage 2 + optimizer offload · 32.00 GiB of 80 GiB · 48.00 GiB free")
+    # 13 GiB of 80 GiB, in the cells that 80 columns leave
+    bar = next(line for line in text.splitlines() if line.startswith("parameters")).partition("13.00  ")[2]
+    assert bar.endswith("│")
+    assert bar.count("█") == (len(bar) - 1) * 13 // 80
     for phase, size in (("init", "13.00"), ("forward", "20.00"), ("backward", "30.00"), ("step", "18.00")):
         assert re.search(rf"^{phase} +{size}$", text, re.MULTILINE)
     assert re.search(r"^steady \(between steps\) +16.00$", text, re.MULTILINE)
@@ -127,7 +127,7 @@ def test_a_plan_names_its_numbers() -> None:
 
 def test_too_much_is_said_and_drawn() -> None:
     text = _drawn(STAGES[:1])
-    assert text.startswith("✗ OUT OF MEMORY  stage 0 · 122.00 GiB of 80.00 GiB · 42.00 GiB too much")
+    assert text.startswith("✗ OUT OF MEMORY  stage 0 · 122.00 GiB of 80 GiB · 42.00 GiB too much")
     assert "█»" in text
 
 
@@ -170,12 +170,16 @@ def test_explanations_show_formula_numbers_and_source() -> None:
 
 
 def test_bars_show_small_and_mark_large() -> None:
-    style = Style(ascii_only=True, width=80)
-    assert style.bar(0, 80, 10) == ".........."
-    assert style.bar(1, 8000, 10) == "#........."
-    assert style.bar(40, 80, 10) == "#####....."
-    assert style.bar(80, 80, 10) == "##########"
-    assert style.bar(81, 80, 10) == "#########>"
+    ascii_style, style = Style(ascii_only=True, width=80), Style(ascii_only=False, width=80)
+    assert ascii_style.bar(0, 80, 11) == "          |"
+    assert ascii_style.bar(1, 8000, 11) == "#         |"
+    assert ascii_style.bar(40, 80, 11) == "#####     |"
+    assert ascii_style.bar(80, 80, 11) == "##########|"
+    assert ascii_style.bar(81, 80, 11) == "##########>"
+    assert style.bar(0, 80, 11) == "          │"
+    assert style.bar(1, 8000, 11) == "▏         │"
+    assert style.bar(10, 80, 11) == "█▎        │"  # 10 / 80 of 10 cells = 1.25
+    assert style.bar(81, 80, 11) == "██████████»"
 
 
 def test_groups_sum_to_the_peak() -> None:

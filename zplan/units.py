@@ -269,6 +269,11 @@ def format_bytes(size_bytes: int, unit: Unit = Unit.GIB) -> str:
     return f"{format_in(size_bytes, unit)} {unit.value}"
 
 
+def format_capacity(size_bytes: int, unit: Unit = Unit.GIB) -> str:
+    """The same without zeros at the end, as on a label: ``"80 GiB"``, ``"79.25 GiB"``."""
+    return f"{_two_decimals(size_bytes, unit.factor)} {unit.value}"
+
+
 def format_size(size_bytes: int, unit: Unit = Unit.GIB) -> str:
     """A size in prose, in the largest unit of the family that leaves at least one: ``"640 MiB"``, ``"1.5 TiB"``.
 

@@ -9,7 +9,7 @@ from zplan.memory.moments import PHASES
 from zplan.memory.summary import device_base_bytes, free_bytes, overall_verdict, plan_label, term_title
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
-from zplan.units import Unit, format_bytes, format_in, format_seconds
+from zplan.units import Unit, format_bytes, format_capacity, format_in, format_seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def plan_headline(estimate: Estimate, style: Style, unit: Unit) -> Text:
         )
     room = f"{format_bytes(free, unit)} free" if free >= 0 else f"{format_bytes(-free, unit)} too much"
     words = {"fits": "FITS", "tight": "TIGHT", "oom": "OUT OF MEMORY", None: ""}[verdict]
-    line = style.dotted([label, f"{expected} of {format_bytes(capacity, unit)}", room])
+    line = style.dotted([label, f"{expected} of {format_capacity(capacity, unit)}", room])
     return Text(f"{style.glyph(verdict)} {words}  {line}", style=f"bold {VERDICT_STYLES[verdict]}")
 
 
@@ -51,7 +51,9 @@ def _bars(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
     table = plain_table()
     table.add_column(f"at the peak ({moment.phase})", no_wrap=True, min_width=_LABEL_WIDTH)
     number_column(table, unit.value, width=_NUMBER_WIDTH)
-    table.add_column(f"of {format_bytes(limit, unit)}" if capacity else "of the high bound", no_wrap=True, width=cells)
+    table.add_column(
+        f"of {format_capacity(limit, unit)}" if capacity else "of the high bound", no_wrap=True, width=cells
+    )
 
     def row(label: str, size: int, *, mark: str = "") -> None:
         table.add_row(Text(label), format_in(size, unit), style.bar(size, limit, cells), style=mark)
@@ -120,7 +122,9 @@ def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
     console.print()
     console.print(table)
     if capacity is not None:
-        console.print(Text.assemble(style.verdict(host.verdict), f" in {format_bytes(capacity, unit)} of RAM per node"))
+        console.print(
+            Text.assemble(style.verdict(host.verdict), f" in {format_capacity(capacity, unit)} of RAM per node")
+        )
 
 
 def _time(console: Console, time: StepTime) -> None:

@@ -18,7 +18,7 @@ _UNICODE = {
     "oom": "✗",
     None: "?",
     "full": "█",
-    "empty": "░",
+    "limit": "│",
     "over": "»",
     "rule": "─",
     "dot": "·",
@@ -29,12 +29,12 @@ _ASCII = {
     "oom": "x",
     None: "?",
     "full": "#",
-    "empty": ".",
+    "limit": "|",
     "over": ">",
     "rule": "-",
     "dot": "|",
 }
-
+_EIGHTHS = "▏▎▍▌▋▊▉"
 
 COLUMN_GAP = 2
 """Cells between two columns of a :func:`plain_table`: the padding and the divider of its box."""
@@ -67,11 +67,18 @@ class Style:
         return Text(f"{self.glyph(verdict)} {verdict or 'unknown'}", style=VERDICT_STYLES[verdict])
 
     def bar(self, size: int, limit: int, cells: int) -> str:
-        """A bar of ``size`` against ``limit``: anything above zero shows, anything over the limit ends in an arrow."""
+        """A bar of ``size`` against ``limit``, which is a line at its end, or an arrow for what goes beyond it.
+
+        Anything above zero shows: down to an eighth of a cell, or a whole one in ASCII.
+        """
+        inner = cells - 1
         if size > limit:
-            return self.glyph("full") * (cells - 1) + self.glyph("over")
-        full = min(cells, max((size * cells + limit // 2) // limit, 1 if size else 0))
-        return self.glyph("full") * full + self.glyph("empty") * (cells - full)
+            return self.glyph("full") * inner + self.glyph("over")
+        steps = 1 if self.ascii_only else 8
+        filled = max((size * inner * steps + limit // 2) // limit, 1 if size else 0)
+        whole, part = divmod(filled, steps)
+        bar = self.glyph("full") * whole + (_EIGHTHS[part - 1] if part else "")
+        return bar.ljust(inner) + self.glyph("limit")
 
 
 def plain_table(*, header: bool = True) -> Table:

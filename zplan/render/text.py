@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zplan.memory.summary import GROUPS, overall_verdict, peak_groups, plan_label, short_label, verdicts
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, number_width, plain_table
-from zplan.units import Unit, format_bytes, format_count, format_in, format_seconds, format_share
+from zplan.units import Unit, format_capacity, format_count, format_in, format_seconds, format_share
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +44,7 @@ def plan_lines(plan: Plan, style: Style, unit: Unit) -> tuple[str, str]:
     if cluster.nodes > 1:
         gpus += f" on {cluster.nodes} nodes"
     card = cluster.gpu.title if cluster.gpu is not None else ""
-    capacity = format_bytes(cluster.gpu_capacity_bytes, unit) if cluster.gpu_capacity_bytes is not None else ""
+    capacity = format_capacity(cluster.gpu_capacity_bytes, unit) if cluster.gpu_capacity_bytes is not None else ""
     hardware = style.dotted([name, gpus, card, f"{capacity} each" if capacity else "memory of a card not given"])
     lora = f"LoRA rank {job.lora.rank}" if job.lora is not None else ""
     quantized = f"{job.quantize.value} weights" if job.quantize is not None else ""
@@ -120,7 +120,7 @@ def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row 
     ]
     if capacity is not None:
         shares = [format_share(estimate.runtime.device_expected_bytes, capacity) for estimate in estimates]
-        rows.append((f"  of {format_bytes(capacity, unit)}", shares, ""))
+        rows.append((f"  of {format_capacity(capacity, unit)}", shares, ""))
     rows.append(("host RAM per node", sizes([estimate.host.per_node_bytes for estimate in estimates]), ""))
     if any(estimate.host.nvme_per_node_bytes for estimate in estimates):
         rows.append(("NVMe per node", sizes([estimate.host.nvme_per_node_bytes for estimate in estimates]), ""))
