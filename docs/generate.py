@@ -39,7 +39,8 @@ Data goes to stdout, everything else to stderr. A bad input is answered by one `
 | 0 | answered |
 | 1 | internal error |
 | 2 | bad usage or bad input |
-| 3 | does not fit (`--fail-if-oom`) |
+| 3 | does not fit: `estimate --fail-if-oom`; `recommend` when nothing fits |
+| 4 | `verify`: measured outside of the tolerance |
 | 5 | something that the command needs is not installed or not there |
 
 Sizes: `GB` is 10^9 and `GiB` 2^30 bytes. A memory size without a unit is in GiB, as on the label of a card; a bare
@@ -84,7 +85,9 @@ def _row(parameter: Any) -> str:
 def _command(name: str, command: Any) -> list[str]:
     """One command with its text, examples and options by panel."""
     text, _, examples = cleandoc(command.help or "").partition("\b\n")
-    lines = [f"## `{name}`", "", " ".join(text.split()), ""]
+    lines = [f"## `{name}`", ""]
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        lines += [" ".join(paragraph.split()), ""]
     if examples:
         lines += ["```", examples.strip(), "```", ""]
     panels: dict[str, list[str]] = {}
