@@ -2,8 +2,8 @@
 
 ``cold_ratio``: whole process of ``zplan estimate --params 7B --gpus 8 --gpu-mem 80 --json`` over whole process of
 importing what it is built with (typer, rich, pydantic), median of alternating runs. ``plans_per_second``: ``estimate``
-over plans that all differ, per second of one core's time. ``search_seconds``: a whole search, with nothing cached, and in
-``search_plans`` how many plans it decides.
+over plans that all differ, per second of one core's time. ``search_seconds``: a whole search, with nothing cached, and
+in ``search_plans`` how many plans it decides.
 
 Run: ``python benchmarks/speed.py [--json]``
 """
@@ -89,7 +89,7 @@ def throughput() -> tuple[float, int]:
 
 
 def search_speed(runs: int = 3) -> tuple[float, int, int]:
-    """Seconds of a whole search in a fresh process (the best of ``runs``), plans decided, and plans priced on the way."""
+    """Seconds of a whole search in a fresh process (the best of ``runs``), plans decided, and of them priced."""
     code = (
         "from time import perf_counter\n"
         "from zplan.advice.search import search\n"

@@ -164,15 +164,16 @@ def leanest(question: Question) -> list[Priced]:
     for strategy in strategies(question):
         if cannot_run(question, strategy) is not None:
             continue
-        job = list(options(question, strategy))[-1]
         saver = checkpointings(question)[-1]
         base = question.base
-        plan = replace(base, job=replace(job, checkpointing=saver, micro_batch=pair[0], grad_accum=pair[1]))
-        try:
-            memory = estimate(plan)
-        except ZplanError:
-            continue
-        found.append(Priced(plan, memory, step_time(plan), strategy))
+        for job in reversed(list(options(question, strategy))):
+            plan = replace(base, job=replace(job, checkpointing=saver, micro_batch=pair[0], grad_accum=pair[1]))
+            try:
+                memory = estimate(plan)
+            except ZplanError:
+                continue  # a loss kernel or a format without a table: the next leanest
+            found.append(Priced(plan, memory, step_time(plan), strategy))
+            break
     return found
 
 

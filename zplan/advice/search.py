@@ -26,7 +26,7 @@ from zplan.advice.work import recomputed_share
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
-from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Offload, Plan
+from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, Offload, Plan
 
 Pair = tuple[int, int]
 """Micro-batch and accumulation."""
@@ -144,6 +144,25 @@ class _Search:
         self.pairs = micro_batches(question)
         self.savers = checkpointings(question)
         self.decided = self.priced = 0
+        self.losses = list(LOSSES)
+        """Loss kernels that the model's code has a table for; others are dropped when the estimate refuses them."""
+
+    def settings(self, strategy: Strategy) -> list[Job]:
+        """Jobs of a strategy, the fastest first, the leanest last."""
+        pinned = self.question.pins.loss
+        return [job for job in options(self.question, strategy) if pinned is not None or job.loss in self.losses]
+
+    def leanest(self, strategy: Strategy) -> tuple[list[Job], list[Pair], Estimate]:
+        """A strategy's settings, the batches that its leanest plans are accepted with, and their smallest estimate."""
+        while True:
+            settings = self.settings(strategy)
+            try:
+                return settings, *self.largest(settings[-1], self.savers[-1])
+            except ZplanError:
+                loss = settings[-1].loss
+                if self.question.pins.loss is not None or loss is Loss.STANDARD:
+                    raise
+                self.losses.remove(loss)
 
     def plan(self, job: Job, saver: Checkpointing, pair: Pair) -> Plan:
         base = self.question.base
@@ -218,12 +237,11 @@ class _Search:
 
 def _explore(search: _Search, strategy: Strategy) -> Outcome:
     """Finds the best plan of one strategy."""
-    settings = list(options(search.question, strategy))
+    # What does not fit with everything recomputed and the leanest setting does not fit at all.
+    settings, leanest, smallest = search.leanest(strategy)
     frugal, swift = settings[-1], settings[0]
     search.decided += len(settings) * len(search.savers) * len(search.pairs)
     best: tuple[Rank, Priced] | None = None
-    # What does not fit with everything recomputed and the leanest setting does not fit at all.
-    leanest, smallest = search.largest(frugal, search.savers[-1])
     for saver in search.savers if leanest else ():
         bound = min(_bounds(search, strategy, swift, saver))
         if best is not None and bound >= best[0]:

@@ -1,0 +1,354 @@
+"""zplan recommend: the path, the plan, the goals, and the verb as typed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zplan.advice.decision import decide
+from zplan.advice.goals import Goal
+from zplan.advice.recommend import recommend
+from zplan.advice.search import SearchResult, rank, search
+from zplan.advice.space import Pins, Question, micro_batches, strategies
+from zplan.cli.app import run
+from zplan.cli.lastplan import save_last_plan
+from zplan.cli.options import PlanOptions
+from zplan.errors import ZplanError
+from zplan.inputs.cluster import build_cluster
+from zplan.inputs.presets import load_model
+from zplan.memory.estimate import estimate
+from zplan.spec import Checkpointing, Engine, Job, Loss, Offload, Plan
+from zplan.units import GIB, format_bytes
+
+MODEL = load_model("llama-2-7b")
+TINY = load_model("tinyllama-1.1b")
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("ZPLAN_NO_CACHE", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def _question(
+    gpus: int = 8, gib: int = 80, host_gib: int | None = 1024, batch: int | None = None, **words: Any
+) -> Question:
+    pins = words.pop("pins", Pins())
+    model = words.pop("model", MODEL)
+    card = words.pop("gpu", "a100-80g")
+    host = None if host_gib is None else host_gib * GIB
+    cluster, _ = build_cluster(gpus=gpus, gpu=card, gpu_mem_bytes=gib * GIB, host_mem_bytes=host)
+    return Question(base=Plan(model=model, cluster=cluster, job=Job(**words)), pins=pins, global_batch=batch)
+
+
+def _best_speed(result: SearchResult) -> float:
+    assert result.best is not None
+    assert result.best.time is not None
+    return result.best.time.tokens_per_second_per_gpu
+
+
+# The search
+
+
+def test_the_winner_fits_and_is_the_fastest_that_does() -> None:
+    question = _question(seq_len=4096)
+    result = search(question)
+    best = result.best
+    assert best is not None
+    assert best.memory == estimate(best.plan)
+    assert best.memory.verdict == "fits"
+    assert all(
+        rank(o.best.plan, o.best.time, o.strategy) >= rank(best.plan, best.time, best.strategy)
+        for o in result.outcomes
+        if o.best is not None
+    )
+    assert result.plans_decided >= 5000
+    assert result.plans_priced < result.plans_decided
+
+
+def test_the_search_misses_nothing_that_brute_force_finds() -> None:
+    """Every plan of one strategy priced one by one, against the few that the search looks at."""
+    from zplan.advice.space import checkpointings, options
+    from zplan.advice.timing import step_time
+
+    question = _question(2, 40, model=TINY, seq_len=4096, pins=Pins(stage=2, offload=Offload.NONE))
+    (strategy,) = strategies(question)
+    fastest = 0.0
+    for setting in options(question, strategy):
+        for saver in checkpointings(question):
+            for micro, accum in micro_batches(question):
+                job = replace(setting, checkpointing=saver, micro_batch=micro, grad_accum=accum)
+                plan = replace(question.base, job=job)
+                if estimate(plan).verdict == "fits":
+                    time = step_time(plan)
+                    assert time is not None
+                    fastest = max(fastest, time.tokens_per_second_per_gpu)
+    assert _best_speed(search(question)) == fastest
+
+
+def test_partial_offload_exists() -> None:
+    """Between nothing and everything offloaded there are plans: half-empty cards are a bug."""
+    result = search(_question(4, 40, seq_len=2048, pins=Pins(stage=3, offload=Offload.OPTIMIZER)))
+    best = result.best
+    assert best is not None
+    assert 0 < best.plan.job.deepspeed.offload_ratio < 1
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    gpus=st.sampled_from([1, 2, 8]),
+    gib=st.integers(16, 80),
+    more=st.integers(1, 40),
+    host=st.sampled_from([64, 256, 1024]),
+    seq=st.sampled_from([1024, 4096]),
+)
+def test_more_memory_is_never_slower(gpus: int, gib: int, more: int, host: int, seq: int) -> None:
+    def speed(card: int, ram: int) -> tuple[bool, float]:
+        result = search(_question(gpus, card, ram, model=TINY, seq_len=seq))
+        if result.best is None:
+            return (False, 0.0)
+        assert result.best.memory.verdict in ("fits", "tight")
+        return (result.best.memory.verdict == "fits", _best_speed(result))
+
+    small = speed(gib, host)
+    assert speed(gib + more, host) >= small
+    assert speed(gib, host * 2) >= small
+
+
+# The path
+
+
+def test_the_path_has_the_estimates_numbers() -> None:
+    question = _question(8, 40, seq_len=4096)
+    result = search(question)
+    steps = decide(question, result)
+    assert steps[0].question.startswith("Do all states fit on one card")
+    asked = [step for step in steps if step.shown is not None]
+    assert len(asked) >= 3
+    for step in asked:
+        assert step.shown is not None
+        priced = estimate(step.shown.plan)
+        assert step.shown.memory == priced
+        if step.missing_bytes is not None:
+            high = priced.runtime.device_high_bytes
+            assert step.missing_bytes == max(0, high - 40 * GIB)
+            assert format_bytes(high) in step.because
+            assert "missing" in step.because
+
+
+def test_one_gpu_is_told_that_there_is_nothing_to_shard_over() -> None:
+    question = _question(1, 40)
+    steps = decide(question, search(question))
+    assert steps[0].answer == "one"
+    assert not any("sharding" in step.question for step in steps)
+
+
+def test_a_small_model_needs_no_sharding() -> None:
+    question = _question(8, 80, model=TINY)
+    steps = decide(question, search(question))
+    assert steps[0].answer == "yes"
+
+
+def test_without_a_card_habit_decides() -> None:
+    question = _question(8, 80, model=TINY)
+    question = replace(question, base=replace(question.base, cluster=replace(question.base.cluster, gpu=None)))
+    found = recommend([question])
+    assert found.recommended is not None
+    assert found.recommended.strategy.stage == 0
+    assert found.recommended.time is None
+    assert any(step.answer == "not known" for step in found.decision)
+
+
+def test_what_does_not_fit_is_rejected_with_what_is_missing() -> None:
+    found = recommend([_question(8, 40, seq_len=4096)])
+    assert found.rejected
+    for one in found.rejected:
+        assert "missing" in one.reason
+        assert one.plan.memory.verdict != "fits"
+
+
+# Batches
+
+
+@pytest.mark.parametrize("batch", [8, 64, 96, 1000])
+def test_global_batch_is_kept_exactly(batch: int) -> None:
+    best = search(_question(8, 80, batch=batch, seq_len=1024)).best
+    assert best is not None
+    assert best.plan.job.micro_batch * best.plan.job.grad_accum * 8 == batch
+
+
+@pytest.mark.parametrize(
+    ("batch", "pins", "words"),
+    [
+        (100, Pins(), "cannot be split evenly over 8 GPUs"),
+        (64, Pins(micro_batch=3), "not a multiple of micro-batch 3"),
+        (64, Pins(micro_batch=2, grad_accum=2), "not a multiple of micro-batch 2 x accumulation 2"),
+    ],
+)
+def test_impossible_batches(batch: int, pins: Pins, words: str) -> None:
+    with pytest.raises(ZplanError, match="global batch") as caught:
+        micro_batches(_question(8, batch=batch, pins=pins))
+    assert words in caught.value.message
+    assert "--global-batch" in caught.value.hint or "number of GPUs" in caught.value.hint
+
+
+def test_pins_stay() -> None:
+    pins = Pins(stage=2, micro_batch=2, checkpointing=Checkpointing(kind="full"), loss=Loss.STANDARD)
+    best = search(_question(8, 80, pins=pins)).best
+    assert best is not None
+    job = best.plan.job
+    assert (job.stage, job.micro_batch, str(job.checkpointing), job.loss) == (2, 2, "full", Loss.STANDARD)
+
+
+def test_engines_have_their_own_ways() -> None:
+    ways = {engine: strategies(_question(engine=engine)) for engine in Engine}
+    assert {way.stage for way in ways[Engine.FSDP2]} == {2, 3}
+    assert all(way.offload is not Offload.OPTIMIZER for way in ways[Engine.FSDP2])
+    assert [way.stage for way in ways[Engine.DDP]] == [0]
+
+
+# Goals
+
+
+def test_fewest_gpus() -> None:
+    found = recommend([_question(8, 80, pins=Pins(offload=Offload.NONE))], Goal.MIN_GPUS)
+    assert found.recommended is not None
+    gpus = found.recommended.plan.world_size
+    assert found.target.value == gpus
+    assert 1 < gpus <= 8
+
+
+def test_longest_sequence_and_largest_batch() -> None:
+    longest = recommend([_question(2, 40, model=TINY)], Goal.MAX_SEQ)
+    assert longest.recommended is not None
+    assert longest.recommended.plan.job.seq_len == longest.target.value == TINY.max_seq_len
+    batch = recommend([_question(1, 24, model=TINY)], Goal.MAX_MICRO_BATCH)
+    assert batch.recommended is not None
+    assert batch.recommended.plan.job.micro_batch == batch.target.value
+    assert batch.target.value is not None
+    pins = Pins(micro_batch=int(batch.target.value) + 1)
+    more = search(_question(1, 24, model=TINY, pins=pins)).best
+    assert more is None or more.memory.verdict != "fits"
+
+
+def test_largest_model_of_a_list() -> None:
+    models = [TINY, MODEL]
+    small = recommend([_question(1, 16, 32, model=TINY)], Goal.LARGEST_MODEL, models=models)
+    assert small.target.value == TINY.params
+    large = recommend([_question(8, 80, model=TINY)], Goal.LARGEST_MODEL, models=models)
+    assert large.target.value == MODEL.params
+
+
+def test_cheapest_needs_a_price_and_weighs_it() -> None:
+    questions = [_question(2, 80, model=TINY, gpu=card) for card in ("a100-80g", "h100-80g")]
+    with pytest.raises(ZplanError, match="price"):
+        recommend(questions, Goal.CHEAPEST)
+    for prices, card in (((1.0, 100.0), "a100-80g"), ((100.0, 1.0), "h100-80g")):
+        found = recommend(questions, Goal.CHEAPEST, prices=prices)
+        assert found.recommended is not None
+        assert found.recommended.plan.cluster.gpu is not None
+        assert found.recommended.plan.cluster.gpu.name == card
+
+
+# As typed
+
+BASE = ("recommend", "--model", "llama-2-7b", "--gpus", "8", "--gpu", "a100-80g")
+
+
+def _json(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> dict[str, Any]:
+    assert run([*args, "--json"]) == code
+    out, err = capsys.readouterr()
+    assert err == ""
+    value = json.loads(out)
+    assert isinstance(value, dict)
+    return value
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    value = _json(capsys, *BASE)
+    assert set(value) >= {
+        "schema_version", "model", "cluster", "decision", "recommended", "alternatives", "rejected",
+        "if_nothing_fits", "config",
+    }  # fmt: skip
+    assert all(set(step) >= {"question", "answer", "because"} for step in value["decision"])
+    assert value["recommended"]["gpu"]["verdict"] == "fits"
+    assert value["recommended"]["time"]["tokens_per_second_per_gpu"] > 0
+    assert value["rejected"][0]["plan"]["gpu"]["verdict"] == "oom"
+    assert json.loads(value["config"]["content"])["zero_optimization"]["stage"] == value["recommended"]["stage"]
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*BASE]) == 0
+    out = capsys.readouterr().out
+    assert "RUN" in out.splitlines()[0]
+    assert "zplan verify --model llama-2-7b --gpus 8 --gpu a100-80g" in out
+
+
+def test_nothing_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("recommend", "--model", "llama-2-7b", "--gpus", "1", "--gpu-mem", "8", "--host-mem", "16")
+    value = _json(capsys, *args, code=3)
+    assert value["recommended"] is None
+    ways = value["if_nothing_fits"]
+    assert ways["min_gpus"] > 1
+    assert ways["min_gpu_mem_bytes"] > 8 * GIB
+    assert run([*args]) == 3
+    assert "Ways out" in capsys.readouterr().out
+
+
+def test_write(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run([*BASE, "--write", "ds_config.json"]) == 0
+    written = json.loads((tmp_path / "ds_config.json").read_text())
+    assert "zero_optimization" in written
+    capsys.readouterr()
+    assert run([*BASE, "--write", "ds_config.json"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert run([*BASE, "--write", "ds_config.json", "--force"]) == 0
+
+
+def test_goes_on_from_the_last_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    save_last_plan(PlanOptions(model="llama-2-7b", gpus="8", gpu="a100-80g"))
+    value = _json(capsys, "recommend", "--seq-len", "1024")
+    assert value["model"]["name"] == "llama-2-7b"
+    assert value["recommended"]["seq_len"] == 1024
+    assert "last estimate" in value["assumptions"][0]
+
+
+def test_plan_file_comes_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    save_last_plan(PlanOptions(model="llama-2-7b", gpus="8", gpu="a100-80g"))
+    (tmp_path / "zplan.yaml").write_text("model: tinyllama-1.1b\ngpus: 2\ngpu-mem: 40\n")
+    value = _json(capsys, "recommend")
+    assert value["model"]["name"] == "tinyllama-1.1b"
+    assert "zplan.yaml" in value["assumptions"][0]
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (("recommend",), "no model was named", "zplan recommend --params 7B"),
+        ((*BASE, "--goal", "best"), "unknown goal", "--goal"),
+        ((*BASE, "--goal", "fastet"), "unknown goal", "did you mean --goal fastest"),
+        ((*BASE, "--goal", "cheapest"), "without a price", "--price"),
+        ((*BASE, "--price", "-1"), "--price must be a positive number", "--price 2.50"),
+        ((*BASE, "--price", "1,2,3"), "3 prices for 1 cards", "one per card"),
+        ((*BASE, "--global-batch", "9"), "cannot be split evenly", "--global-batch 8 or 16"),
+        ((*BASE, "--format", "yaml"), "unknown format", "--format"),
+        (("recommend", "--params", "7B", "--gpus", "8"), "how much memory a card has", "--gpu a100-80g"),
+        ((*BASE, "--gpu", "a100-80g,h100-80g", "--gpu-mem", "40"), "several", "--gpu-mem out"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], args: tuple[str, ...], message: str, hint: str) -> None:
+    assert run(list(args)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, second = err.splitlines()
+    assert first.startswith("error: ")
+    assert message in first
+    assert second.startswith("hint: ")
+    assert hint in second
