@@ -168,6 +168,20 @@ def test_a_short_model_gets_its_own_maximum() -> None:
     assert "1024 tokens per sequence, the model's maximum (--seq-len)" in wanted.assumptions
 
 
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        ({"lora": "16", "quantize": "nf4"}, "quantized weights are counted in the compute precision"),
+        ({"hpz": "8"}, "ZeRO++ secondary shards are not counted (--hpz)"),
+        ({"offload_to": "nvme"}, "what goes to NVMe is counted as host RAM (--offload-to)"),
+        ({"compile": True}, "torch.compile does not change the numbers (--compile)"),
+    ],
+)
+def test_what_is_not_counted_is_said(words: dict[str, Any], note: str) -> None:
+    assert note in _plans(**words).assumptions
+    assert note not in _plans().assumptions
+
+
 def test_beyond_the_models_maximum_is_said() -> None:
     wanted = _plans(params=None, model="llama-2-7b", seq_len="8k")
     assert "8192 tokens is beyond the 4096 that llama-2-7b was made for" in wanted.assumptions

@@ -131,6 +131,12 @@ def test_too_much_is_said_and_drawn() -> None:
     assert "█»" in text
 
 
+def test_init_is_shown_where_it_is_larger_than_the_step() -> None:
+    assert "peak of init" not in _drawn(STAGES)
+    heavy = replace(STAGES[0], phases={**STAGES[0].phases, "init": 150 * GIB})
+    assert re.search(r"^peak of init +150.00 +13.00$", _drawn([heavy, STAGES[1]]), re.MULTILINE)
+
+
 def test_gb_is_ten_to_the_ninth() -> None:
     text = _drawn(STAGES, unit=Unit.GB)
     assert "GB per GPU" in text and "GiB" not in text

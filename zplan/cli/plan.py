@@ -21,6 +21,7 @@ from zplan.cli.parse import (
 )
 from zplan.cli.rules import SHARDING, check
 from zplan.errors import ZplanError
+from zplan.memory.summary import not_counted
 from zplan.spec import (
     Attention,
     Checkpointing,
@@ -149,7 +150,8 @@ def plans_of(request: Request) -> PlanSet:
     plans = tuple(
         Plan(model=model, cluster=cluster, job=_at(job, words, variant)) for variant in _variants(words, engine)
     )
-    return PlanSet(plans=plans, assumptions=(*request.notes, *job_notes), worst_rank=words.worst_rank)
+    missing = not_counted([plan.job for plan in plans])
+    return PlanSet(plans=plans, assumptions=(*request.notes, *job_notes, *missing), worst_rank=words.worst_rank)
 
 
 def _model(options: PlanOptions) -> ModelSpec:

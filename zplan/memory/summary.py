@@ -143,6 +143,19 @@ def device_base_bytes(estimate: Estimate) -> int:
     return estimate.runtime.device_low_bytes - sum(low for low, _, _ in estimate.runtime.terms.values())
 
 
+def not_counted(jobs: Sequence[Job]) -> list[str]:
+    """What was asked for but does not change the numbers yet, so that nobody takes them for more than they are."""
+    notes = {
+        "quantized weights are counted in the compute precision": any(job.quantize is not None for job in jobs),
+        "ZeRO++ secondary shards are not counted (--hpz)": any(job.hpz > 1 for job in jobs),
+        "what goes to NVMe is counted as host RAM (--offload-to)": any(
+            job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE for job in jobs
+        ),
+        "torch.compile does not change the numbers (--compile)": any(job.compile for job in jobs),
+    }
+    return [note for note, applies in notes.items() if applies]
+
+
 def runtime_sources(engine: Engine) -> dict[str, str]:
     """Where the ranges beyond allocated bytes were measured: key of the cause -> source."""
     from zplan.memory.runtime import CONTEXT, NCCL, SLACK

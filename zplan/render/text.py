@@ -115,6 +115,7 @@ def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row 
     capacity = estimates[0].plan.cluster.gpu_capacity_bytes
     rows += [
         ("allocated peak", sizes([estimate.allocated_peak_bytes for estimate in estimates]), "bold"),
+        *_init_row(estimates, unit),
         ("device, expected", sizes([estimate.runtime.device_expected_bytes for estimate in estimates]), "bold"),
         ("  at most", sizes([estimate.runtime.device_high_bytes for estimate in estimates]), ""),
     ]
@@ -125,6 +126,13 @@ def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row 
     if any(estimate.host.nvme_per_node_bytes for estimate in estimates):
         rows.append(("NVMe per node", sizes([estimate.host.nvme_per_node_bytes for estimate in estimates]), ""))
     return rows
+
+
+def _init_row(estimates: Sequence[Estimate], unit: Unit) -> list[_Row]:
+    """The peak before the first step, where it decides about a plan."""
+    if not any(estimate.phases["init"] > estimate.allocated_peak_bytes for estimate in estimates):
+        return []
+    return [("peak of init", [format_in(estimate.phases["init"], unit) for estimate in estimates], "bold")]
 
 
 def _time_rows(times: Sequence[StepTime]) -> list[_Row | None]:
