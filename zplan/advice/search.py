@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from zplan.advice.space import (
     LOSSES,
+    RATIOS,
     Question,
     Strategy,
     checkpointings,
@@ -197,16 +198,33 @@ class _Search:
         assert least is not None
         return accepted, least
 
-    def smallest_failure(self, failed: _Candidate, pairs: Sequence[Pair]) -> tuple[float, ...]:
-        """The size of a plan that is not accepted: ``failed`` with the smallest micro-batch that does not do either."""
+    def failures(self, failed: _Candidate, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
+        """Sizes of plans that are not accepted either: with the smallest micro-batch, and with the largest offload."""
         job = failed.plan.job
-        group = [pair for pair in pairs if pair[0] <= job.micro_batch and (pair[1] > 1) == (job.grad_accum > 1)]
-        low, high = -1, len(group) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            good = self.accept(self.memory(self.plan(job, job.checkpointing, group[middle])))
-            low, high = (middle, high) if good else (low, middle)
-        return (group[high][0], *failed.size[1:])
+
+        def first(jobs: Sequence[Job]) -> Job:
+            """The first of jobs, the last of which fails, from which on all fail."""
+            low, high = -1, len(jobs) - 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                good = self.accept(self.memory(replace(failed.plan, job=jobs[middle])))
+                low, high = (middle, high) if good else (low, middle)
+            return jobs[high]
+
+        smaller = first(
+            [
+                replace(job, micro_batch=micro, grad_accum=accum)
+                for micro, accum in pairs
+                if micro <= job.micro_batch and (accum > 1) == (job.grad_accum > 1)
+            ]
+        )
+        found = [(smaller.micro_batch, *failed.size[1:])]
+        kept = job.deepspeed
+        if job.offload is Offload.OPTIMIZER and kept.offload_ratio < 1:
+            ratios = [ratio for ratio in reversed(RATIOS) if ratio >= kept.offload_ratio and ratio < 1]
+            fuller = first([replace(job, deepspeed=replace(kept, offload_ratio=ratio)) for ratio in ratios])
+            found.append((*failed.size[:-1], -fuller.deepspeed.offload_ratio))
+        return found
 
     def candidates(
         self, strategy: Strategy, settings: Sequence[Job], saver: Checkpointing, pairs: Sequence[Pair]
@@ -243,7 +261,7 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
     search.decided += len(settings) * len(search.savers) * len(search.pairs)
     best: tuple[Rank, Priced] | None = None
     for saver in search.savers if leanest else ():
-        bound = min(_bounds(search, strategy, swift, saver))
+        bound = min(_bounds(search, strategy, swift, saver, leanest))
         if best is not None and bound >= best[0]:
             continue
         pairs = leanest if saver == search.savers[-1] else search.largest(frugal, saver)[0]
@@ -257,15 +275,16 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
             if search.accept(memory):
                 best = (candidate.order, Priced(candidate.plan, memory, candidate.time, strategy))
                 break
-            failed.append(search.smallest_failure(candidate, pairs))
+            failed += search.failures(candidate, pairs)
     if best is not None:
         return Outcome(strategy, best[1], None)
     return Outcome(strategy, None, Priced(smallest.plan, smallest, step_time(smallest.plan), strategy))
 
 
-def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing) -> list[Rank]:
-    """Ranks that no plan at this level of checkpointing beats: its fastest setting with each micro-batch."""
-    plans = [search.plan(swift, saver, pair) for pair in search.pairs]
+def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing, pairs: Sequence[Pair]) -> list[Rank]:
+    """Ranks that no plan at this level of checkpointing beats: its fastest setting with each batch that can fit at
+    all."""
+    plans = [search.plan(swift, saver, pair) for pair in pairs]
     return [rank(plan, step_time(plan), strategy) for plan in plans]
 
 
