@@ -29,6 +29,7 @@ def _bucket(context: Context) -> Iterable[Finding]:
     path, _ = zero_value(context.config, "reduce_bucket_size")
     twice = ", twice because overlap_comm is on" if doubled else ""
     held = "held from init on" if job.stage == 3 else "held through backward"
+    saving = context.saving(reduce_bucket_size=smaller)
     return (
         context.finding(
             "large-bucket",
@@ -37,11 +38,19 @@ def _bucket(context: Context) -> Iterable[Finding]:
             what=f"the reduce bucket takes {format_size(size)}",
             why=f"{options.reduce_bucket_size:,} elements of {element} bytes{twice}, {held}",
             fix=f'use {smaller}, the square of the model\'s width, as "auto" fills it: less overlap on slow links',
-            cost=f"{format_size(size)} of buffer",
-            cost_bytes=context.saving(reduce_bucket_size=smaller),
+            cost=_at_peak(size, saving, context),
+            cost_bytes=saving,
             edits=(Edit(path=path, action="set", value=smaller),),
         ),
     )
+
+
+def _at_peak(size: int, saving: int, context: Context) -> str:
+    """What a buffer costs where it lives, and at the peak of the run."""
+    if saving > 0:
+        return f"{format_size(saving)} at the peak"
+    phase = max(context.estimate.phases, key=lambda name: context.estimate.phases[name])
+    return f"{format_size(size)} while it lives, but nothing at the peak, which is in {phase}"
 
 
 _THIRD = (

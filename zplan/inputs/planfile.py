@@ -79,13 +79,7 @@ def _words(
         where = f"{quote(name)}, line {at.line}" if at else quote(name)
         option = _plain(key)
         if option not in options:
-            near = get_close_matches(option, options, n=1, cutoff=0.6)
-            hint = (
-                f"did you mean {near[0].replace('_', '-')}?"
-                if near
-                else "keys are the options of zplan estimate --help"
-            )
-            raise ZplanError(f"{where}: {quote(key)} is no option", hint)
+            raise _unknown(name, where, key, values, options)
         if option in words:
             raise ZplanError(f"{where}: {quote(key)} names an option for the second time", "keep one of them")
         word = _word(option, value, where)
@@ -95,6 +89,18 @@ def _words(
             word = str(nearby(word, folder))
         words[option] = word
     return PlanFile(name=name, words=words)
+
+
+def _unknown(name: str, where: str, key: str, values: Mapping[str, object], options: Collection[str]) -> ZplanError:
+    """The error for a key that is no option: misspelt, or the whole file is something else."""
+    near = get_close_matches(_plain(key), options, n=1, cutoff=0.6)
+    if not near and not any(_plain(other) in options for other in values):
+        return ZplanError(
+            f"{quote(name)} is no plan: none of its keys is an option",
+            f"for a ds_config.json or a training recipe: zplan check {name} --model llama-3.1-8b --gpus 8",
+        )
+    hint = f"did you mean {near[0].replace('_', '-')}?" if near else "keys are the options of zplan estimate --help"
+    return ZplanError(f"{where}: {quote(key)} is no option", hint)
 
 
 def _word(option: str, value: object, where: str) -> str | bool | None:

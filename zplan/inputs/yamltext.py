@@ -14,6 +14,8 @@ from zplan.errors import ZplanError
 from zplan.inputs.jsontext import MAX_DEPTH, KeyPath, Position
 from zplan.units import quote
 
+_PLAIN_TAGS = ("tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlText:
@@ -99,6 +101,9 @@ class _Builder:
         """The value of a node."""
         import yaml
 
+        if isinstance(node, yaml.CollectionNode) and node.tag not in _PLAIN_TAGS:
+            problem = f"unknown tag {quote(node.tag)}"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, str(index))) for index, item in enumerate(node.value)]
         if not isinstance(node, yaml.MappingNode):
