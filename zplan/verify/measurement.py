@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from zplan.errors import ZplanError
 
@@ -43,6 +44,12 @@ class Measurement:
     """What this launch cannot see or had to assume, one sentence each."""
     params: int = 0
     """Parameters of the model that ran, tied weights once."""
+    spread: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Phase, ``steady`` or ``allocated_peak`` -> (least, most) over the measured ranks; empty when one was measured."""
+    beyond: Mapping[str, int] = field(default_factory=dict)
+    """On a GPU: bytes of ``cuda_context``, ``nccl`` and ``cublas_workspace``, and the count ``allocation_retries``."""
+    case: Mapping[str, Any] = field(default_factory=dict)
+    """What ran, as the dry run's case object; empty where it was not kept."""
 
     def to_json(self) -> str:
         """As one line of JSON.

@@ -93,11 +93,19 @@ def explain(error: BaseException) -> tuple[str, str, int]:
     text = (str(error).strip() or type(error).__name__).splitlines()[0]
     lower = str(error).lower()
     if "out of memory" in lower or "can't allocate memory" in lower or isinstance(error, MemoryError):
-        return f"out of memory: {text}", "try fewer tokens, a smaller --model, or --launch dryrun", ExitCode.DOES_NOT_FIT
+        return (
+            f"out of memory: {text}",
+            "try fewer tokens, a smaller --model, or --launch dryrun",
+            ExitCode.DOES_NOT_FIT,
+        )
     if "eaddrinuse" in lower or "address already in use" in lower:
         return f"the port is in use: {text}", "choose another: --rdzv-endpoint HOST:PORT", ExitCode.USAGE
     if "/dev/shm" in lower or "no space left on device" in lower:
-        return f"no room in /dev/shm or on disk: {text}", "give the container more: docker run --shm-size=1g", ExitCode.USAGE
+        return (
+            f"no room in /dev/shm or on disk: {text}",
+            "give the container more: docker run --shm-size=1g",
+            ExitCode.USAGE,
+        )
     return f"{type(error).__name__}: {text}", "the log has the traceback", ExitCode.INTERNAL
 
 
@@ -109,31 +117,44 @@ def _run(job: dict[str, Any], status: Status) -> list[dict[str, Any]]:
     require("torch", "transformers", *(("deepspeed",) if case_words["engine"] == "deepspeed" else ()))
     status.say("import", 0.0)
     device = job["device"]
-    if device == "cpu":
+    if device == "cpu" or job["launch"] == "dryrun":
         leave_compiler_out()
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    driver = None
-    if device == "cuda":
-        from zplan.verify.cuda import Driver
+    if job["launch"] == "dryrun":
+        from zplan.verify.dryrun.runner import run_case
 
-        driver = Driver(local_rank)
+        return [run_case(case_words, status.say)]
+    driver = _take_card(local_rank, job.get("max_memory_bytes")) if device == "cuda" else None
     import torch
 
     from zplan.verify.dryrun.case import case_from_dict
 
     torch.manual_seed(0)
-    if device == "cuda":
-        from zplan.verify.cuda import limit_memory
-
-        torch.cuda.set_device(local_rank)
-        if job.get("max_memory_bytes"):
-            limit_memory(job["max_memory_bytes"])
     case = case_from_dict(case_words)
     if job["launch"] == "single":
         from zplan.verify.single import run_single
 
         return [run_single(case, device=device, driver=driver, progress=status.say)]
     return _run_rank(case, device, driver, timedelta(seconds=job["timeout_s"]), status)
+
+
+def _take_card(local_rank: int, limit_bytes: int | None) -> Any:
+    """Make a card this process's own; returns what its driver says, asked before CUDA was touched."""
+    import torch
+
+    from zplan.verify.cuda import Driver, limit_memory
+
+    driver = Driver(local_rank)
+    if local_rank >= torch.cuda.device_count():
+        raise ZplanError(
+            f"local rank {local_rank} has no GPU: torch sees {torch.cuda.device_count()} here",
+            "start fewer processes per node, or use --launch dryrun",
+            ExitCode.MISSING,
+        )
+    torch.cuda.set_device(local_rank)
+    if limit_bytes:
+        limit_memory(limit_bytes)
+    return driver
 
 
 def _run_rank(case: Any, device: str, driver: Any, timeout: timedelta, status: Status) -> list[dict[str, Any]]:
@@ -150,9 +171,7 @@ def _run_rank(case: Any, device: str, driver: Any, timeout: timedelta, status: S
     status.say("connect", 0.0)
     dist.init_process_group("nccl" if device == "cuda" else "gloo", timeout=timeout)
     try:
-        result = measure(
-            replace(case, rank=rank), device=device, peers=True, driver=driver, progress=status.say
-        )
+        result = measure(replace(case, rank=rank), device=device, peers=True, driver=driver, progress=status.say)
         result["rank"] = rank
         status.say("gather", 1.0)
         everyone: list[Any] = [None] * world
