@@ -116,6 +116,10 @@ class BlockSpec:
     sliding_window: int | None = None
     """Attention window in tokens, where the block has one."""
 
+    def __hash__(self) -> int:
+        """Cheap on purpose: blocks key caches of activations on the path that prices plans."""
+        return hash((self.implementation, self.dims))
+
     @property
     def numel(self) -> int:
         """Parameters of one such block."""

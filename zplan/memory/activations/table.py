@@ -78,42 +78,51 @@ class Bound:
     def at(self, micro_batch: int, seq_len: int) -> PieceMemory:
         """Returns the piece's memory at one batch shape, in bytes."""
         tokens = micro_batch * seq_len
-        rounded = -(-seq_len // LOG_SUM_EXP_STEP) * LOG_SUM_EXP_STEP
-        padded = -(-seq_len // MASK_ROW_STEP) * MASK_ROW_STEP
-        values = (tokens, seq_len, micro_batch, 1, micro_batch * rounded)
-        scores = (tokens * seq_len, seq_len * seq_len, tokens * padded, padded * seq_len)
         if self.plain:
-            forward = [Instant(per * tokens + more, 0, 0, module) for per, more, _, module in self.forward]
-            backward = [
-                Instant(per * tokens + more, 0, ready, module, pending)
-                for per, more, _, ready, module, pending in self.backward
-            ]
-        else:
-            forward = [Instant(_dot(row, values), _score(row, scores), 0, module) for _, _, row, module in self.forward]
-            backward = [
-                Instant(_dot(row, values), _score(row, scores), ready, module, pending)
-                for _, _, row, ready, module, pending in self.backward
-            ]
+            return PieceMemory(
+                self.kept[0] * tokens + self.kept[3],
+                0,
+                tuple([Instant(per * tokens + more, 0, 0, module) for per, more, _, module in self.forward]),
+                tuple(
+                    [
+                        Instant(per * tokens + more, 0, ready, module, pending)
+                        for per, more, _, ready, module, pending in self.backward
+                    ]
+                ),
+                self.grad_order,
+                self.input_grad[0] * tokens,
+                self.frame[3],
+                0,
+                self.cache[3],
+                self.held[3],
+            )
+        rounded = -(-seq_len // LOG_SUM_EXP_STEP) * LOG_SUM_EXP_STEP * micro_batch
+        padded = -(-seq_len // MASK_ROW_STEP) * MASK_ROW_STEP
+        scores = (tokens * seq_len, seq_len * seq_len, tokens * padded, padded * seq_len)
+
+        def size(row: Numbers) -> int:
+            return row[0] * tokens + row[1] * seq_len + row[2] * micro_batch + row[3] + row[4] * rounded
+
+        def score(row: Numbers) -> int:
+            return row[5] * scores[0] + row[6] * scores[1] + row[7] * scores[2] + row[8] * scores[3]
+
         return PieceMemory(
-            _dot(self.kept, values),
-            _score(self.kept, scores),
-            tuple(forward),
-            tuple(backward),
+            size(self.kept),
+            score(self.kept),
+            tuple([Instant(size(row), score(row), 0, module) for _, _, row, module in self.forward]),
+            tuple(
+                [
+                    Instant(size(row), score(row), ready, module, pending)
+                    for _, _, row, ready, module, pending in self.backward
+                ]
+            ),
             self.grad_order,
-            _dot(self.input_grad, values),
-            _dot(self.frame, values),
-            _score(self.frame, scores),
-            _dot(self.cache, values),
-            _dot(self.held, values),
+            size(self.input_grad),
+            size(self.frame),
+            score(self.frame),
+            size(self.cache),
+            size(self.held),
         )
-
-
-def _dot(row: Numbers, values: Sequence[int]) -> int:
-    return sum(c * value for c, value in zip(row, values, strict=False) if c)
-
-
-def _score(row: Numbers, scores: Sequence[int]) -> int:
-    return sum(c * value for c, value in zip(row[len(PARTS) :], scores, strict=False) if c)
 
 
 def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Bound:
@@ -123,11 +132,12 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Boun
         table: The table.
         sizes: Values of its symbols other than b, s.
         weights: Names of the piece's weights, in the order that indices count in. Weights of the table that are not
-            among them (tied or shared with another piece) are skipped.
+            among them (tied or shared with another piece) are skipped; biases that the table does not know come
+            before their matrix.
     """
     columns = _numbers(table, sizes)
     index = {name: position for position, name in enumerate(weights)}
-    present = [name in index for name in table.order]
+    order, ready_after = _merged_order(table.order, index)
 
     def numbers(row: Row) -> Numbers:
         total = [0] * (len(PARTS) + len(SCORE_PARTS))
@@ -138,22 +148,47 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Boun
     forward = _largest([(0, module, -1, numbers(row)) for module, row in table.forward])
     backward = _largest(
         [
-            (sum(present[:ready]), module, index.get(pending, -1), numbers(row))
+            (ready_after[ready], module, index.get(pending, -1), numbers(row))
             for ready, module, pending, row in table.backward
         ]
     )
-    plain = all(not any(row[1:3]) and not any(row[4:]) for _, _, _, row in (*forward, *backward))
+    fixed = [numbers(row) for row in (table.kept, table.input_grad, table.frame, table.cache, table.held)]
+    plain = all(
+        not any(row[1:3]) and not any(row[4:]) for row in (*(row for _, _, _, row in (*forward, *backward)), *fixed)
+    )
     return Bound(
         kept=numbers(table.kept),
         forward=tuple((row[0], row[3], row, module) for _, module, _, row in forward),
         backward=tuple((row[0], row[3], row, ready, module, pending) for ready, module, pending, row in backward),
-        grad_order=tuple(index[name] for name in table.order if name in index),
+        grad_order=tuple(index[name] for name in order),
         input_grad=numbers(table.input_grad),
         frame=numbers(table.frame),
         cache=numbers(table.cache),
         held=numbers(table.held),
         plain=plain,
     )
+
+
+def _merged_order(order: Sequence[str], index: Mapping[str, int]) -> tuple[list[str], list[int]]:
+    """Returns the piece's weights in the order of their gradients, and how many of them are ready after each of the table's."""
+    known = set(order)
+    merged: list[str] = []
+    ready = [0]
+    for name in order:
+        bias = name.removesuffix("weight") + "bias"
+        if bias in index and bias not in known:
+            merged.append(bias)
+        if name in index:
+            merged.append(name)
+        ready.append(len(merged))
+    seen = set(merged)
+    merged += [name for name in index if name not in seen]
+    return merged, ready
+
+
+def shifted(table: Table, by: int) -> tuple[tuple[int, str, str, Row], ...]:
+    """Returns a table's backward rows for columns that stand after ``by`` others."""
+    return tuple((ready, module, pending, (0,) * by + row) for ready, module, pending, row in table.backward)
 
 
 Candidate = tuple[int, str, int, Numbers]

@@ -1,0 +1,37 @@
+"""Derives the activation tables of ``zplan/memory/activations/tables`` from transformers' model code.
+
+    python benchmarks/derive_activations.py                # all families
+    python benchmarks/derive_activations.py llama gemma2   # some
+
+Each family's model runs forward and backward without data at several sets of dimensions; every storage is named by a
+formula in those dimensions; instants that cannot be a peak are dropped. Needs torch and transformers, no GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from zplan.memory.activations.base import ComputeMode
+from zplan.verify.derive.families import FAMILIES
+from zplan.verify.derive.generate import family_module
+
+TARGET = Path(__file__).resolve().parent.parent / "zplan" / "memory" / "activations" / "tables"
+
+
+def main() -> None:
+    """Writes one module per family and mode."""
+    asked = sys.argv[1:]
+    modes = [ComputeMode(word) for word in asked if word in set(ComputeMode)] or list(ComputeMode)
+    for name in [word for word in asked if word in FAMILIES] or FAMILIES:
+        for mode in modes:
+            start = time.perf_counter()
+            text, count = family_module(FAMILIES[name], mode)
+            path = TARGET / f"{name.removesuffix('_text')}_{mode.value}.py"
+            path.write_text(text, encoding="utf-8")
+            print(f"{path.name}: {count} tables, {time.perf_counter() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Activation tables: golden values, laws, and the model code itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zplan.inputs.hf import read_config
+from zplan.memory.activations import block_memory, head_memory, stem_memory
+from zplan.memory.activations.base import ComputeMode
+from zplan.spec import Attention, Loss
+
+LLAMA = read_config(
+    {
+        "model_type": "llama",
+        "vocab_size": 128256,
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+    },
+    name="llama-3.1-8b",
+    source="test",
+)
+BLOCK = LLAMA.block_kinds[0]
+SHAPE = {"micro_batch": 1, "seq_len": 4096, "mode": ComputeMode.CAST}
+
+
+def test_llama_block_keeps_what_autograd_saves() -> None:
+    # T (8f + 16h + 4ad + 4kd + 4a + 8) + 24 with T = 4096, f = 14336, h = 4096, ad = 4096, kd = 1024, a = 32:
+    # per token 114688 + 65536 + 16384 + 4096 + 128 + 8 = 200840; 24 bytes are flash attention's random state.
+    memory = block_memory(BLOCK, attention=Attention.FLASH, **SHAPE)
+    assert memory.kept_bytes == 4096 * 200840 + 24
+    assert memory.kept_score_bytes == 0
+
+
+def test_eager_attention_keeps_probabilities_twice() -> None:
+    # fp32 softmax 4 + its 16-bit copy 2 bytes per score: 6 a s^2 b.
+    memory = block_memory(BLOCK, attention=Attention.EAGER, **SHAPE)
+    assert memory.kept_score_bytes == 6 * 32 * 4096**2
+
+
+def test_checkpointed_block_keeps_its_input() -> None:
+    # 2 T h
+    memory = block_memory(BLOCK, attention=Attention.FLASH, checkpointed=True, **SHAPE)
+    assert memory.kept_bytes == 2 * 4096 * 4096
+
+
+def test_stem_keeps_rotary_tables() -> None:
+    # cos and sin in 16 bits: 4 s d
+    assert stem_memory(LLAMA, attention=Attention.FLASH, **SHAPE).kept_bytes == 4 * 4096 * 128
+
+
+def test_loss_head_of_transformers() -> None:
+    # Forward: 2 V T logits + 4 fp32 copy + 4 log-softmax; backward: 4 log-softmax + 4 its gradient + 4 the copy's.
+    memory = head_memory(LLAMA, loss=Loss.STANDARD, **SHAPE)
+    logits = 128256 * 4096
+    small = 20 * 4096 * 4096  # a few tensors of T h bytes
+    assert 10 * logits <= max(i.activation_bytes for i in memory.forward) <= 10 * logits + small
+    assert 12 * logits <= max(i.activation_bytes for i in memory.backward) <= 12 * logits + small
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    batch=st.integers(1, 64),
+    seq=st.integers(1, 100_000),
+    attention=st.sampled_from(Attention),
+    checkpointed=st.booleans(),
+)
+def test_more_tokens_never_need_less(batch: int, seq: int, attention: Attention, checkpointed: bool) -> None:
+    def peaks(b: int, s: int) -> tuple[int, int, int]:
+        memory = block_memory(
+            BLOCK, micro_batch=b, seq_len=s, attention=attention, mode=ComputeMode.CAST, checkpointed=checkpointed
+        )
+        both = [max(i.activation_bytes + i.score_bytes for i in x) for x in (memory.forward, memory.backward)]
+        return memory.kept_bytes + memory.kept_score_bytes, both[0], both[1]
+
+    here, longer, wider = peaks(batch, seq), peaks(batch, seq + 1), peaks(batch + 1, seq)
+    assert all(x <= y for x, y in zip(here, longer, strict=True))
+    assert all(x <= y for x, y in zip(here, wider, strict=True))
+
+
+@settings(max_examples=50, deadline=None)
+@given(seq=st.integers(1, 100_000), attention=st.sampled_from(Attention), checkpointed=st.booleans())
+def test_instants_are_in_order_and_name_weights(seq: int, attention: Attention, checkpointed: bool) -> None:
+    memory = block_memory(
+        BLOCK, micro_batch=1, seq_len=seq, attention=attention, mode=ComputeMode.CAST, checkpointed=checkpointed
+    )
+    ready = [i.grads_ready for i in memory.backward]
+    assert ready == sorted(ready)
+    assert sorted(memory.grad_order) == list(range(len(BLOCK.weights)))
+    assert all(-1 <= i.pending_grad < len(BLOCK.weights) for i in memory.backward)
+    # The last gradient to come out is that of the block's input.
+    assert min(i.activation_bytes for i in memory.backward) >= memory.input_grad_bytes
+
+
+FRESH = [
+    ("llama", ComputeMode.CAST, Attention.FLASH, False),
+    ("llama", ComputeMode.CAST, Attention.FLASH, True),
+    ("llama", ComputeMode.CAST, Attention.SDPA, False),
+    ("llama", ComputeMode.CAST, Attention.EAGER, True),
+]
+
+
+@pytest.mark.parametrize(("model_type", "mode", "attention", "checkpointed"), FRESH)
+def test_tables_are_what_the_installed_model_code_does(
+    model_type: str, mode: ComputeMode, attention: Attention, checkpointed: bool
+) -> None:
+    pytest.importorskip("transformers")
+    from zplan.verify.derive.check import differences
+    from zplan.verify.derive.derive import Way
+    from zplan.verify.derive.families import FAMILIES
+
+    family = FAMILIES[model_type]
+    way = Way(attention=attention, mode=mode, checkpointed=checkpointed)
+    assert differences(family, way, 12345, family.variants[0]) == []

@@ -1,0 +1,126 @@
+"""Activations of blocks and of the stem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from zplan.errors import ZplanError
+from zplan.memory.activations.base import ComputeMode, PieceMemory
+from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
+from zplan.memory.activations.table import Bound, bind, shifted
+from zplan.spec import Attention, BlockSpec, ModelSpec
+
+
+@lru_cache(maxsize=8192)
+def block_memory(
+    block: BlockSpec,
+    *,
+    micro_batch: int,
+    seq_len: int,
+    attention: Attention,
+    mode: ComputeMode,
+    checkpointed: bool = False,
+    lora: bool = False,
+) -> PieceMemory:
+    """Returns what one decoder block keeps and needs, in bytes.
+
+    Args:
+        block: Which code, with which sizes.
+        micro_batch: Sequences per GPU.
+        seq_len: Tokens per sequence.
+        attention: Kernel. Code that has none but its own (BLOOM, MPT) is taken as eager.
+        mode: How weights meet activations.
+        checkpointed: The block keeps its input alone and runs forward again in backward (non-reentrant).
+        lora: Weights are frozen and every linear layer has an adapter.
+
+    Raises:
+        ZplanError: There is no table for this code.
+    """
+    return _bound_block(block, attention, mode, checkpointed, lora).at(micro_batch, seq_len)
+
+
+@lru_cache(maxsize=8192)
+def stem_memory(
+    model: ModelSpec,
+    *,
+    micro_batch: int,
+    seq_len: int,
+    attention: Attention,
+    mode: ComputeMode,
+    checkpointed: bool = False,
+) -> PieceMemory:
+    """Returns what comes before the blocks: embeddings, rotary tables, position ids, masks; in bytes.
+
+    Args:
+        model: The model.
+        micro_batch: Sequences per GPU.
+        seq_len: Tokens per sequence.
+        attention: Kernel.
+        mode: How weights meet activations.
+        checkpointed: Blocks are checkpointed, so that what they share is held until backward.
+
+    Raises:
+        ZplanError: There is no table for this code.
+    """
+    return _bound_stem(model, attention, mode, checkpointed).at(micro_batch, seq_len)
+
+
+@lru_cache(maxsize=1024)
+def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, lora: bool) -> Bound:
+    sizes = dict(block.dims)
+    names = [weight.name for weight in block.weights]
+    tables = tables_of(module_of(block.implementation), mode)
+    del lora
+    try:
+        table = find(
+            tables,
+            block.implementation,
+            way_key(attention, checkpointed),
+            names,
+            grouped=sizes.get("a") != sizes.get("k"),
+        )
+    except KeyError:
+        raise _missing(block.implementation, attention, mode) from None
+    return bind(table, sizes, names)
+
+
+@lru_cache(maxsize=1024)
+def _bound_stem(model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool) -> Bound:
+    block = model.block_kinds[0]
+    names = [weight.name for weight in model.pre]
+    tables = tables_of(module_of(block.implementation), mode)
+    piece = f"stem{variation(block.implementation)}"
+    try:
+        table = find(tables, piece, way_key(attention, checkpointed), names, grouped=True)
+        if model.tied_embeddings and "stem tied" in tables:
+            tied = find(tables, "stem", "tied", names, grouped=True)
+            table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
+    except KeyError:
+        raise _missing(block.implementation, attention, mode) from None
+    return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names)
+
+
+def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> ZplanError:
+    return ZplanError(
+        f"there is no activation table for {implementation} with {attention.value} attention in {mode.value} mode",
+        "try --attention flash, or derive the table: python benchmarks/derive_activations.py",
+    )
+
+
+def flash_backward_scratch_bytes(block: BlockSpec, *, micro_batch: int, seq_len: int) -> int:
+    """Returns what the flash-attention kernel allocates inside its backward, which no tensor outside of it shows.
+
+    Formula: T' a d' 4 (fp32 accumulator of the query's gradient) + T' a 4 (row sums), with s rounded up to 128 and d to 32
+    (to 64 above 128); with grouped heads also 2 T a d 2 (gradients of keys and values per query head, in 16 bits).
+    Source: FlashAttention-2, ``mha_bwd`` in ``flash_api.cpp`` as torch carries it (``dq_accum``, ``softmax_d``,
+    ``dk_expanded``, ``dv_expanded``).
+    Not measured here: it takes a GPU.
+    """
+    sizes = dict(block.dims)
+    heads, kv_heads, head = sizes["a"], sizes["k"], sizes["d"]
+    rounded = -(-seq_len // 128) * 128
+    step = 32 if head <= 128 else 64
+    padded = -(-head // step) * step
+    accumulators = 4 * micro_batch * rounded * heads * (padded + 1)
+    return accumulators + (4 * micro_batch * seq_len * heads * head if kv_heads < heads else 0)

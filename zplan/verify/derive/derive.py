@@ -1,0 +1,131 @@
+"""From a family's configs to tables: trace, name, prune, and check against a fresh trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from zplan.inputs.hf import read_config
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.table import Table
+from zplan.spec import Attention, ModelSpec
+from zplan.verify.derive import trace
+from zplan.verify.derive.families import Family, symbols
+from zplan.verify.derive.forms import Namer, Poly
+from zplan.verify.derive.pieces import Timeline
+from zplan.verify.derive.prune import MATRIX, prune
+from zplan.verify.derive.recorder import Log
+from zplan.verify.derive.write import table
+
+RUNS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way of running a model."""
+
+    attention: Attention = Attention.FLASH
+    mode: ComputeMode = ComputeMode.CAST
+    checkpointed: bool = False
+
+    @property
+    def key(self) -> str:
+        """As tables are keyed."""
+        return f"{self.mode.value} {self.attention.value}" + (" checkpointed" if self.checkpointed else "")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: what was asked and what was seen."""
+
+    dims: Mapping[str, int]
+    config: Mapping[str, Any]
+    spec: ModelSpec
+    log: Log
+    weights: Mapping[str, tuple[int, ...]]
+    trunk: str
+
+
+NO_VARIANT: Mapping[str, Any] = {}
+
+
+def sample(
+    family: Family, way: Way, seed: int, variant: Mapping[str, Any] = NO_VARIANT, grouped: bool = True
+) -> Sample:
+    """Runs a family's model at dimensions drawn from ``seed``."""
+    from transformers import AutoConfig
+
+    dims = family.draw(Random(f"{family.model_type} {seed}"))
+    if not grouped:
+        dims["k"] = dims["a"]
+    config = {"model_type": family.model_type, "num_hidden_layers": family.layers, **family.config(dims), **variant}
+    hf = AutoConfig.for_model(**config)
+    spec = read_config(json.loads(hf.to_json_string(use_diff=False)), name="traced", source="traced")
+    log, model = trace.run(
+        hf,
+        micro_batch=dims["b"],
+        seq_len=dims["s"],
+        attention=way.attention,
+        mode=way.mode,
+        checkpointed=way.checkpointed,
+    )
+    weights = {name: tuple(item.shape) for name, item in model.named_parameters()}
+    return Sample(dims, config, spec, log, weights, trace.blocks_of(model, family.layers)[0])
+
+
+def block_sizes(one: Sample, layer: int) -> dict[str, int]:
+    """Values of all symbols of one layer's block."""
+    kind = one.spec.block_kinds[one.spec.layers[layer]]
+    return symbols({"b": one.dims["b"], "s": one.dims["s"], "V": one.spec.vocab_size, **dict(kind.dims)})
+
+
+def derive(
+    family: Family,
+    way: Way,
+    *,
+    variant: Mapping[str, Any] = NO_VARIANT,
+    grouped: bool = True,
+    seeds: Sequence[int] = tuple(range(RUNS)),
+) -> dict[str, Table]:
+    """Returns the tables of a family: implementation key, or ``stem`` and ``head``, to table."""
+    samples = [sample(family, way, seed, variant, grouped) for seed in seeds]
+    found: dict[str, Table] = {}
+    head = family.layers + 1
+    for layer in family.look_at:
+        runs = [block_sizes(one, layer) for one in samples]
+        timeline = Timeline([one.log for one in samples], Namer(runs, features(runs)), head)
+        sizes = _weight_forms(samples, timeline.namer)
+        key = samples[0].spec.block_kinds[samples[0].spec.layers[layer]].implementation
+        found[key] = table(prune(timeline.piece(layer + 1), sizes, f"{samples[0].trunk}.{layer}."))
+        if "head" not in found:
+            found["stem"] = table(prune(timeline.piece(0), sizes, ""))
+            found["head"] = table(prune(timeline.piece(head), sizes, ""))
+    return found
+
+
+def features(runs: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    """Symbols that tell sizes apart: not constant zero, not equal to an earlier one in every run, not b, s or a rounding."""
+    names: list[str] = []
+    for name in runs[0]:
+        values = [run[name] for run in runs]
+        if name in ("b", "s", "r", "p") or not all(values):
+            continue
+        if not any(values == [run[other] for run in runs] for other in names):
+            names.append(name)
+    return tuple(names)
+
+
+def _weight_forms(samples: Sequence[Sample], namer: Namer) -> dict[str, Poly]:
+    """Elements of each weight, in symbols; only vectors and matrices are told apart, so a matrix may be any product."""
+    forms: dict[str, Poly] = {}
+    for name, shape in samples[0].weights.items():
+        if len(shape) == 1:
+            sizes = tuple(one.weights[name][0] for one in samples)
+            forms[name] = namer.name(sizes)
+        else:
+            forms[name] = {MATRIX: Fraction(1)}
+    return forms

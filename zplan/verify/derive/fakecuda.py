@@ -1,0 +1,52 @@
+"""Tensors without data that behave like CUDA's: fused dropout, CUDA's autocast lists, CUDA's attention kernels.
+
+Without autocast they live on torch's meta device, which computes like CUDA where the CPU differs (norms keep statistics in
+fp32). Autocast has no policy for meta; there they are fake CPU tensors with CUDA's policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+import torch
+
+from zplan.memory.activations.base import ComputeMode
+from zplan.spec import Attention
+from zplan.verify.dryrun import autocast
+from zplan.verify.dryrun.attention import attention_as_on_cuda
+
+
+def device_of(mode: ComputeMode) -> str:
+    """Returns the device type of the tensors."""
+    return "cpu" if mode is ComputeMode.AUTOCAST else "meta"
+
+
+@contextmanager
+def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
+    """Runs what is inside on such tensors.
+
+    Yields:
+        The ``attn_implementation`` to give to transformers.
+    """
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with ExitStack() as stack:
+        if mode is ComputeMode.AUTOCAST:
+            autocast.install()
+            stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        stack.enter_context(mock.patch.object(torch.nn.functional, "dropout", dropout))
+        yield stack.enter_context(attention_as_on_cuda(attention.value))
+
+
+def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:  # noqa: A002
+    """``F.dropout`` as CUDA runs it: one fused operator that keeps a mask of one byte per element.
+
+    Source: torch ``Dropout.cpp`` (``is_fused_kernel_acceptable``); off CUDA torch keeps noise in the input's dtype.
+    """
+    del inplace
+    if not training or p == 0.0:
+        return input
+    out: torch.Tensor = torch.native_dropout(input, p, True)[0]
+    return out

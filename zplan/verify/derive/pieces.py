@@ -1,0 +1,173 @@
+"""From logs of several runs to the symbolic timeline of each piece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from zplan.verify.derive.forms import Namer, Poly, add
+from zplan.verify.derive.recorder import Event, Log
+
+
+SCALAR = 8
+"""Bytes that a single number takes at most."""
+
+
+@dataclass
+class Row:
+    """One instant, in symbols."""
+
+    module: str
+    ready: int
+    pending: str
+    """Weight whose gradient exists but is not handed over ('' for none)."""
+    form: Poly
+    """Live bytes, without ``pending``'s gradient."""
+    pending_form: Poly = field(default_factory=dict)
+    """Bytes of ``pending``'s gradient."""
+
+
+@dataclass
+class Piece:
+    """One piece, in symbols."""
+
+    kept: Poly
+    frame: Poly
+    """Live while later pieces run forward, gone before the loss head."""
+    cache: Poly
+    """Weight copies that autocast's cache holds until the forward pass ends."""
+    forward: list[Row]
+    backward: list[Row]
+    order: list[str]
+    """Weights in the order in which their gradients are handed over."""
+    input_grad: Poly
+    held: Poly = field(default_factory=dict)
+    """Weight gradient that autograd holds until another piece has added its part (tied embedding)."""
+
+
+class Timeline:
+    """The logs of runs at different dimensions, replayed together.
+
+    Args:
+        logs: One per run; the model code must have done the same operations in each.
+        namer: Finds formulas for sizes.
+        head: Number of the head piece (layers + 1).
+        shapes: Parameter name -> bytes of its gradient, of the first run, to tell which of two pending ones is larger.
+    """
+
+    def __init__(self, logs: Sequence[Log], namer: Namer, head: int) -> None:
+        self.log = logs[0]
+        self.namer = namer
+        self.head = head
+        if any(len(log.sizes) != len(self.log.sizes) or len(log.events) != len(self.log.events) for log in logs):
+            raise ValueError("runs at different dimensions did different operations")
+        self.sizes = list(zip(*(log.sizes for log in logs), strict=True))
+        self.grads: dict[int, str] = {uid: name for name, uid in self.log.ready}
+
+    @cached_property
+    def births(self) -> list[Event]:
+        """Events at which a tensor was born: live bytes are largest only there."""
+        found, before = [], frozenset[int]()
+        for event in self.log.events:
+            if event.live - before:
+                found.append(event)
+            before = event.live
+        return found
+
+    def owner(self, uid: int) -> int:
+        """Returns the piece that a forward tensor belongs to: the one that takes it as input, else its maker."""
+        return self.log.inputs.get(uid, self.log.born[uid][1])
+
+    def poly(self, uid: int) -> Poly:
+        """Returns the bytes of one storage."""
+        return self.namer.name(self.sizes[uid])
+
+    def total(self, uids: set[int] | frozenset[int]) -> Poly:
+        """Returns the bytes of these storages."""
+        return add(self.poly(uid) for uid in uids)
+
+    def first(self, phase: str, piece: int) -> Event:
+        """Returns the first event of a piece."""
+        return next(event for event in self.log.events if event.phase == phase and event.piece == piece)
+
+    def piece(self, index: int) -> Piece:
+        """Returns the symbolic timeline of one piece."""
+        mine = {
+            uid for uid in range(len(self.sizes)) if self.log.born[uid][0] == "forward" and self.owner(uid) == index
+        }
+        kept = mine & self.log.last_live
+        cached = (mine & self.log.cached_live) - kept
+        frame = (mine & self.first("forward", self.head).live) - kept - cached if index < self.head else set()
+        if index < self.head:
+            after = mine & self.first("forward", index + 1).live
+            if after != kept | cached | frame:
+                raise ValueError(f"piece {index}: {[self.log.origin[u] for u in after ^ (kept | cached | frame)]}")
+        order = [name for event, name in self._handed_over() if event == index]
+        inputs = [uid for uid, piece in self.log.inputs.items() if piece == index]
+        return Piece(
+            kept=self.total(kept),
+            frame=self.total(frame),
+            cache=self.total(cached),
+            forward=self._forward(index),
+            backward=self._backward(index),
+            order=order,
+            input_grad=self.total(set(inputs)),
+            held=self.total(self._held()) if index == self.head else {},
+        )
+
+    def _counts(self, uid: int, index: int) -> bool:
+        """Whether a live storage belongs to the backward of this piece; the loss and its gradient are the head's."""
+        phase, piece = self.log.born[uid]
+        if phase == "forward":
+            return self.owner(uid) == index
+        return index == self.head or piece != self.head or self.log.sizes[uid] > SCALAR
+
+    def _handed_over(self) -> list[tuple[int, str]]:
+        """(piece, weight) in order of hand-over."""
+        pieces: list[tuple[int, str]] = []
+        for event in self.log.events:
+            while event.ready > len(pieces):
+                pieces.append((previous.piece, self.log.ready[len(pieces)][0]))
+            previous = event
+        while len(self.log.ready) > len(pieces):
+            pieces.append((0, self.log.ready[len(pieces)][0]))
+        return pieces
+
+    def _held(self) -> frozenset[int]:
+        """Weight gradients made by the head that are still there when the stem runs backward.
+
+        The gradient of the residual stream lives as long, since autograd adds to it in place; it is each piece's own.
+        """
+        start = self.first("backward", 0).live
+        streams = {self.sizes[uid] for uid, piece in self.log.inputs.items() if piece == self.head}
+        born = self.log.born
+        return frozenset(
+            uid
+            for uid in start
+            if born[uid] == ("backward", self.head) and self.log.sizes[uid] > SCALAR and self.sizes[uid] not in streams
+        )
+
+    def _forward(self, index: int) -> list[Row]:
+        rows = []
+        for event in self.births:
+            if event.phase == "forward" and event.piece == index:
+                mine = {uid for uid in event.live if self.log.born[uid][1] <= index <= self.owner(uid)}
+                mine |= {uid for uid in event.live if self.log.born[uid][1] == index}
+                rows.append(Row(event.module, 0, "", self.total(mine)))
+        return rows
+
+    def _backward(self, index: int) -> list[Row]:
+        start = self.first("backward", index).ready
+        held = self._held() if index != self.head else frozenset()
+        rows = []
+        for event in self.births:
+            if event.phase != "backward" or event.piece != index:
+                continue
+            live = {uid for uid in event.live if uid not in held and self._counts(uid, index)}
+            grads = [uid for uid in live if uid in self.grads]
+            main = max(grads, key=lambda uid: self.log.sizes[uid], default=None)
+            pending = "" if main is None else self.grads[main]
+            waiting = {} if main is None else self.poly(main)
+            rows.append(Row(event.module, event.ready - start, pending, self.total(live - {main}), waiting))
+        return rows
