@@ -132,9 +132,7 @@ def _engine(plan: _Plan) -> Iterator[PlanTensor]:
 
 def _states(plan: _Plan, numel: int, share: str, source: str) -> Iterator[PlanTensor]:
     """What a partition of ``numel`` elements is held in: master copy, states, gradients, temporaries."""
-    size, trained = plan.states.optimized, plan.job.deepspeed
-    del trained
-    each = _state_element_bytes(plan)
+    size, each = plan.states.optimized, _state_element_bytes(plan)
     base = PlanTensor(
         term=TermKey.OPTIMIZER,
         title="one optimizer state (a moment of Adam)",
@@ -157,7 +155,7 @@ def _states(plan: _Plan, numel: int, share: str, source: str) -> Iterator[PlanTe
         wide,
         term=TermKey.OPTIMIZER_TEMPORARIES,
         title="temporary of the optimizer step (square root of the second moment)",
-        phases=(STEP,),
+        phases=(STEP, INIT),
         source="torch/optim/adam.py _multi_tensor_adam; _single_tensor_adam",
         unlikely=plan.offloaded or plan.temporaries,
     )
