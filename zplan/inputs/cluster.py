@@ -41,11 +41,7 @@ def build_cluster(
     Raises:
         ZplanError: The numbers do not fit together, or a preset is unknown.
     """
-    from zplan.inputs.presets import load_gpu, load_node
-
-    machine = load_node(node) if node else None
-    named = gpu or (machine.gpu if machine else None)
-    card = load_gpu(named) if named else None
+    machine, card = _presets(node, gpu)
     gpus, nodes, notes = _layout(gpus, nodes, machine)
     if machine and host_mem_bytes is None:
         notes.append(f"{format_size(machine.host_memory_bytes)} of RAM per node, as {machine.title} has (--host-mem)")
@@ -62,6 +58,17 @@ def build_cluster(
         node=machine,
     )
     return cluster, tuple(notes)
+
+
+def _presets(node: str | None, gpu: str | None) -> tuple[NodeSpec | None, GpuSpec | None]:
+    """Returns the machine and the card that are named; presets are not even imported when neither is."""
+    if not node and not gpu:
+        return None, None
+    from zplan.inputs.presets import load_gpu, load_node
+
+    machine = load_node(node) if node else None
+    named = gpu or (machine.gpu if machine else None)
+    return machine, load_gpu(named) if named else None
 
 
 def _layout(gpus: int | None, nodes: int | None, machine: NodeSpec | None) -> tuple[int, int, list[str]]:

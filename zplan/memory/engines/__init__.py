@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory
-from zplan.memory.engines.ddp import replicated_memory
-from zplan.memory.engines.fsdp1 import fsdp1_memory
-from zplan.memory.engines.fsdp2 import fsdp2_memory
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero0 import zero0_memory
 from zplan.memory.engines.zero3 import zero3_memory
@@ -38,7 +35,13 @@ def engine_memory(model: ModelSpec, job: Job, orders: GradOrders, ranks: int, ra
             return zero3_memory(groups, orders, job, optimizer, ranks)
         return zero12_memory(groups, orders, job, optimizer, ranks, rank)
     if job.engine is Engine.FSDP2:
+        from zplan.memory.engines.fsdp2 import fsdp2_memory
+
         return fsdp2_memory(groups, orders, job, optimizer, ranks, rank)
     if job.engine is Engine.FSDP1:
+        from zplan.memory.engines.fsdp1 import fsdp1_memory
+
         return fsdp1_memory(groups, orders, job, optimizer, ranks, rank)
+    from zplan.memory.engines.ddp import replicated_memory
+
     return replicated_memory(groups, orders, job, optimizer)
