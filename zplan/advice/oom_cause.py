@@ -125,7 +125,8 @@ def other_processes(message: OomMessage) -> Cause | None:
     unknown, most = message.total.bytes - message.free.bytes - reserved, int(CONTEXT.high + NCCL.high)
     words = (
         f"{format_size(unknown)} of the card is in use outside of this process's tensors and cache, and a CUDA context "
-        f"with NCCL takes at most {format_size(most)}: another process is on the card"
+        f"with NCCL takes at most {format_size(most)}: another process is on the card, or a library in this one that "
+        "does not use torch's allocator"
     )
     if message.own_use is not None:
         words = f"other processes hold {format_size(outside)} of the card"

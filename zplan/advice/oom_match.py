@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from zplan.advice.oom_base import PlanTensor
 from zplan.advice.oom_stack import StackHint
-from zplan.advice.oom_tensors import PlanTensor
 from zplan.inputs.oommessage import OomKind, OomMessage, Size
 from zplan.memory.moments import TermKey
 from zplan.spec import ModelSpec
@@ -101,6 +101,8 @@ def match(
         if candidate is None:
             continue
         candidate = _scored(candidate, hint)
+        if candidate.score <= 0:
+            continue  # the traceback contradicts it, and its size is a guess
         key = (tensor.term, candidate.tensor.bytes)
         if key not in found or candidate.score > found[key].score:
             found[key] = candidate
@@ -123,10 +125,11 @@ def _compare(message: OomMessage, requested: Size, tensor: PlanTensor, off: floa
     base = Candidate(tensor=tensor, phase=tensor.phases[0], error=error, fit=EXACT, score=0, note=tensor.unlikely)
     if abs(allocator_bytes(tensor.bytes, message.device) - requested.bytes) <= requested.within + 1:
         return replace(base, score=4.0)
-    if tensor.scales == "P" and error <= off:
-        actual = requested.bytes / tensor.bytes
-        note = f"if P is {actual:.4f} times the plan's"
-        return replace(base, fit=CLOSE, score=3.0 - 2 * error / off, note=_joined(note, tensor.unlikely))
+    moves = (tensor.follows or tensor.elements) * tensor.element_bytes
+    away = (requested.bytes - tensor.bytes) / moves
+    if tensor.scales == "P" and abs(away) <= off:
+        note = f"if P is {1 + away:.4f} times the plan's"
+        return replace(base, fit=CLOSE, score=3.0 - 2 * abs(away) / off, note=_joined(note, tensor.unlikely))
     if tensor.per_token * tensor.element_bytes >= 2**16 and tensor.term in (TermKey.LOGITS, TermKey.LOGITS_GRAD):
         tokens = round(requested.bytes / (tensor.per_token * tensor.element_bytes))
         planned = tensor.elements // tensor.per_token
@@ -150,6 +153,8 @@ def _scored(candidate: Candidate, hint: StackHint) -> Candidate:
         phase = hint.phase if agrees else phase
     if tensor.unlikely:
         score -= 0.75
+    if "shifted" in tensor.title:
+        score -= 0.1  # transformers shifts the labels since 4.45, and the logits no more
     if tensor.term in _WITHOUT_HINT:
         score += 0.4 * (1 - _WITHOUT_HINT.index(tensor.term) / len(_WITHOUT_HINT))
     return replace(candidate, score=score, phase=phase)
