@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rows import _card, _SkipError, load_rows
+from rows import NoPlanError, card_preset, load_rows
 
 from zplan.errors import ZplanError
 from zplan.inputs.count import spec_of_count
@@ -64,11 +64,11 @@ def plans(report: Report) -> list[Plan]:
     """The plans that a report can mean: one if it says everything, two (least and most) where it does not.
 
     Raises:
-        _SkipError: too little is known, or the cause is outside of what a plan says.
+        NoPlanError: too little is known, or the cause is outside of what a plan says.
     """
     for theme in report.get("themes", ()):
         if theme in NOT_A_STEP:
-            raise _SkipError(NOT_A_STEP[theme])
+            raise NoPlanError(NOT_A_STEP[theme])
     setup = report["setup"]
     lists = [
         key
@@ -78,7 +78,7 @@ def plans(report: Report) -> list[Plan]:
     if not lists:
         return _one(setup)
     if len(lists) > 1 or report["outcome"]["type"] != "measured":
-        raise _SkipError(f"several settings in one report ({', '.join(lists)})")
+        raise NoPlanError(f"several settings in one report ({', '.join(lists)})")
     # What was measured in several settings ran in all of them.
     return [plan for value in setup[lists[0]] for plan in _one({**setup, lists[0]: value})]
 
@@ -86,7 +86,7 @@ def plans(report: Report) -> list[Plan]:
 def _one(setup: Mapping[str, Any]) -> list[Plan]:
     """The plans that one setting can mean."""
     if "cp" in setup or "parallel" in setup:
-        raise _SkipError("splits the model or the sequence")
+        raise NoPlanError("splits the model or the sequence")
     model = _model(setup)
     cluster = _cluster(setup)
     stage, offload, to, engine = _strategy(setup, cluster.gpus)
@@ -117,26 +117,26 @@ def _model(setup: Mapping[str, Any]) -> ModelSpec:
         if word and find(MODELS, word) is not None:
             return load_model(word)
     if not isinstance(params, int | float):
-        raise _SkipError("the size of the model is not known")
+        raise NoPlanError("the size of the model is not known")
     if setup.get("moe") or re.search(r"a\d+b|moe", name):
-        raise _SkipError("a mixture of experts that is no preset")
+        raise NoPlanError("a mixture of experts that is no preset")
     return replace(spec_of_count(f"{params}B"), notes=())
 
 
 def _cluster(setup: Mapping[str, Any]) -> ClusterSpec:
     gpus = setup.get("gpus")
     if not isinstance(gpus, int):
-        raise _SkipError("the number of GPUs is not known")
+        raise NoPlanError("the number of GPUs is not known")
     memory = setup.get("gpu_mem_gb")
     card = str(setup.get("gpu", "")).split("/")[0].strip()
     gpu = None
     if card:
         try:
-            gpu = _card(f"{card}-{memory}GB" if memory else card)[0]
-        except _SkipError:
+            gpu = card_preset(f"{card}-{memory}GB" if memory else card)[0]
+        except NoPlanError:
             gpu = None
     if gpu is None and memory is None:
-        raise _SkipError("the memory of a card is not known")
+        raise NoPlanError("the memory of a card is not known")
     capacity = gpu.memory_bytes if gpu is not None else int(float(memory) * GIB)
     nodes = setup["nodes"] if isinstance(setup.get("nodes"), int) else max(1, gpus // 8) if gpus % 8 == 0 else 1
     host = setup.get("host_ram_gb")
@@ -156,12 +156,12 @@ def _strategy(setup: Mapping[str, Any], gpus: int) -> tuple[int, Offload, Offloa
     if isinstance(stage, str):
         match = re.fullmatch(r"([0-3])( offload)?", stage)
         if match is None and stage != "none":
-            raise _SkipError(f"stage {stage!r} is not one stage")
+            raise NoPlanError(f"stage {stage!r} is not one stage")
         words = "cpu" if match is not None and match[2] and words == "none" else words
         stage = int(match[1]) if match is not None else 0
     if stage is None:
         if gpus > 1:
-            raise _SkipError("which stage ran is not said")
+            raise NoPlanError("which stage ran is not said")
         stage = 0
     if ", then" in words or "reported" in words or "per estimate" in words:
         words = "none"
@@ -170,7 +170,7 @@ def _strategy(setup: Mapping[str, Any], gpus: int) -> tuple[int, Offload, Offloa
     to = OffloadTo.NVME if "nvme" in words else OffloadTo.CPU
     everything = "param" in words or "all" in words
     if stage == 0:
-        raise _SkipError("offload without a stage")
+        raise NoPlanError("offload without a stage")
     return stage, Offload.ALL if everything and stage == 3 else Offload.OPTIMIZER, to, Engine.DEEPSPEED
 
 
@@ -200,33 +200,33 @@ def expected(report: Report) -> str:
     """What happened: ``oom`` or ``ran``.
 
     Raises:
-        _SkipError: something else was reported.
+        NoPlanError: something else was reported.
     """
     kind, detail = report["outcome"]["type"], str(report["outcome"].get("detail", "")).lower()
     if kind in ("gpu_oom", "host_oom"):
         return "oom"
     if kind == "measured" and not re.search(r"oom|killed|exhaust|doubled|fails|minimum", detail):
         return "ran"
-    raise _SkipError(f"reports no single outcome ({kind})")
+    raise NoPlanError(f"reports no single outcome ({kind})")
 
 
 def judge(report: Report) -> tuple[str, str]:
     """``right`` or ``wrong``, and why.
 
     Raises:
-        _SkipError: not answered.
+        NoPlanError: not answered.
     """
     wanted = expected(report)
     results = [estimate(plan) for plan in plans(report)]
     if report["outcome"]["type"] == "host_oom":
         verdicts = [one.host.verdict for one in results]
         if None in verdicts:
-            raise _SkipError("the RAM of a node is not known")
+            raise NoPlanError("the RAM of a node is not known")
     else:
         verdicts = [one.verdict for one in results]
     good = [verdict != "fits" if wanted == "oom" else verdict != "oom" for verdict in verdicts]
     if len(set(good)) > 1:
-        raise _SkipError("depends on a batch, a sequence or checkpointing that the report does not give")
+        raise NoPlanError("depends on a batch, a sequence or checkpointing that the report does not give")
     high = [f"{one.runtime.device_high_bytes / GIB:.1f}" for one in results]
     capacity = (results[0].plan.cluster.gpu_capacity_bytes or 0) / GIB
     return "right" if good[0] else "wrong", f"{wanted}, but called {verdicts[0]}: up to {high} of {capacity:.1f} GiB"
@@ -244,7 +244,7 @@ def names_the_term(report: Report) -> bool:
     """Whether the first tensor named for the failed allocation is the one that the report names.
 
     Raises:
-        _SkipError: the report names none, or is no plan.
+        NoPlanError: the report names none, or is no plan.
     """
     from zplan.advice.oom import decode
     from zplan.inputs.oomlog import oom_from_text
@@ -252,7 +252,7 @@ def names_the_term(report: Report) -> bool:
     words = " ".join(str(part) for part in (report["outcome"].get("detail"), report.get("check"))).lower()
     keys = next((keys for pattern, keys in EXPECTED_TERMS if re.search(pattern, words)), None)
     if keys is None:
-        raise _SkipError("the report names no tensor")
+        raise NoPlanError("the report names no tensor")
     plan = plans(report)[-1]
     message = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {quoted(report)}."
     found = decode(oom_from_text(message).messages[0], None, plan=plan, with_advice=False)
@@ -270,14 +270,14 @@ def run(path: Path | None) -> dict[str, Any]:
             right += verdict == "right"
             if verdict == "wrong":
                 wrong.append({"id": report["id"], "why": why})
-        except (_SkipError, ZplanError) as error:
+        except (NoPlanError, ZplanError) as error:
             unanswered.append({"id": report["id"], "why": str(error)})
         if quoted(report) is None:
             continue
         try:
             first += names_the_term(report)
             terms += 1
-        except (_SkipError, ZplanError):
+        except (NoPlanError, ZplanError):
             continue
     return {
         "reports": len(reports),

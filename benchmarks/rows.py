@@ -60,7 +60,7 @@ class RowPlan:
     """What had to be read into the row."""
 
 
-class _SkipError(Exception):
+class NoPlanError(Exception):
     """Why a row has no plan."""
 
 
@@ -84,7 +84,7 @@ def row_plan(row: Row) -> RowPlan | Skipped:
         if engine is Engine.DDP and cluster.gpus == 1:
             engine = Engine.SINGLE
         job = _job(row, engine, stage, notes)
-    except (_SkipError, ZplanError) as error:
+    except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
     plan = Plan(model=model, cluster=cluster, job=job)
     return RowPlan(id=str(row["id"]), plan=plan, replicas=replicas, notes=tuple(notes))
@@ -100,18 +100,18 @@ def _refuse(row: Row) -> None:
     parallel = row.get("parallel") or {}
     split = [name for name in ("tp", "pp", "cp", "ep", "sp") if int(parallel.get(name) or 1) > 1]
     if split or re.search(r"ulysses sp[2-9]|cp[2-9]", _text(row, "engine")):
-        raise _SkipError(f"splits the model or the sequence ({', '.join(split) or _text(row, 'engine')})")
+        raise NoPlanError(f"splits the model or the sequence ({', '.join(split) or _text(row, 'engine')})")
     if "megatron" in _text(row, "engine") or "llm.c" in _text(row, "engine"):
-        raise _SkipError(f"engine {row['engine']} is not planned")
+        raise NoPlanError(f"engine {row['engine']} is not planned")
     if "float8" in _text(row, "precision"):
-        raise _SkipError("float8 matmuls")
+        raise NoPlanError("float8 matmuls")
     if "type" in (row.get("arch") or {}):
-        raise _SkipError(f"architecture: {row['arch']['type']}")
+        raise NoPlanError(f"architecture: {row['arch']['type']}")
     for key in ("micro_batch", "seq", "n_gpus"):
         if not isinstance(row.get(key), int):
-            raise _SkipError(f"{key} is not known")
+            raise NoPlanError(f"{key} is not known")
     if "activations->cpu" in _text(row, "offload") + _text(row, "act_ckpt"):
-        raise _SkipError("activations are offloaded")
+        raise NoPlanError("activations are offloaded")
 
 
 @lru_cache(maxsize=256)
@@ -127,7 +127,7 @@ def _model(row: Row, notes: list[str]) -> ModelSpec:
         return named
     missing = [key for key in ("layers", "hidden", "heads", "ffn", "vocab") if not isinstance(arch.get(key), int)]
     if missing:
-        raise _SkipError(f"architecture lacks {', '.join(missing)}")
+        raise NoPlanError(f"architecture lacks {', '.join(missing)}")
     config = _config(arch, int(row["seq"]))
     notes.append(f"architecture built as {config['model_type']}")
     return read_config(config, name=str(row["model"]), source="arch of the row")
@@ -200,15 +200,15 @@ def _engine(row: Row) -> tuple[Engine, int]:
         return Engine.DDP, 0
     if words.startswith("single"):
         return Engine.SINGLE, 0
-    raise _SkipError(f"engine {row.get('engine')} is not planned")
+    raise NoPlanError(f"engine {row.get('engine')} is not planned")
 
 
 @lru_cache(maxsize=64)
-def _card(words: str) -> tuple[GpuSpec, str | None]:
+def card_preset(words: str) -> tuple[GpuSpec, str | None]:
     """The preset of a card by its words; the same card with other memory where that is all there is."""
     name = words.lower().replace("a100/a800", "a100")
     if "/" in name:
-        raise _SkipError(f"which card it was is not certain: {words}")
+        raise NoPlanError(f"which card it was is not certain: {words}")
     name = re.sub(r"gib?$|gb?$", "g", name)
     name = re.sub(r"^a6000ada", "rtx-6000-ada", re.sub(r"^rtx(?=\d)", "rtx-", name))
     if find(GPUS, name) is not None:
@@ -217,14 +217,14 @@ def _card(words: str) -> tuple[GpuSpec, str | None]:
     base = base or size
     near = [load_gpu(preset) for preset in list_gpus() if re.fullmatch(re.escape(base) + r"-\d+g", preset)]
     if not near:
-        raise _SkipError(f"no preset for the card {words}")
+        raise NoPlanError(f"no preset for the card {words}")
     memory = int(re.sub(r"\D", "", size) or 0)
     gpu = min(near, key=lambda card: abs(card.label_gib - memory) if memory else -card.label_gib)
     return gpu, f"{words} taken as {gpu.title}"
 
 
 def _cluster(row: Row, notes: list[str]) -> tuple[ClusterSpec, int]:
-    gpu, note = _card(str(row["gpu"]))
+    gpu, note = card_preset(str(row["gpu"]))
     notes.extend([note] if note else [])
     gpus = int(row["n_gpus"])
     parallel = row.get("parallel") or {}
@@ -286,7 +286,7 @@ def _checkpointing(row: Row, notes: list[str]) -> Checkpointing:
         return Checkpointing(kind="every-k", every=2)
     if words.startswith("none"):
         return Checkpointing()
-    raise _SkipError(f"activation checkpointing {words or 'not stated'}")
+    raise NoPlanError(f"activation checkpointing {words or 'not stated'}")
 
 
 def _loss(row: Row) -> Loss:
@@ -332,12 +332,12 @@ def _offload(row: Row, engine: Engine) -> Offload:
     if words in ("", "none"):
         return Offload.NONE
     if engine in (Engine.DDP, Engine.SINGLE):
-        raise _SkipError(f"offload {words} without a sharding engine")
+        raise NoPlanError(f"offload {words} without a sharding engine")
     if "params" in words:
         return Offload.ALL
     if "optimizer" in words:
         return Offload.OPTIMIZER
-    raise _SkipError(f"offload {words}")
+    raise NoPlanError(f"offload {words}")
 
 
 def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:

@@ -86,7 +86,11 @@ def test_the_search_misses_nothing_that_brute_force_finds() -> None:
             for micro, accum in micro_batches(question):
                 job = replace(setting, checkpointing=saver, micro_batch=micro, grad_accum=accum)
                 plan = replace(question.base, job=job)
-                if estimate(plan).verdict == "fits":
+                try:
+                    priced = estimate(plan)
+                except ZplanError:  # a loss kernel without a table
+                    continue
+                if priced.verdict == "fits":
                     time = step_time(plan)
                     assert time is not None
                     fastest = max(fastest, time.tokens_per_second_per_gpu)

@@ -12,7 +12,7 @@ from zplan.errors import ZplanError
 from zplan.memory.summary import plan_label
 from zplan.spec import Checkpointing, DeepSpeedOptions, Engine, Job, Loss, Offload, OffloadTo, Plan
 
-MICRO_BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+MICRO_BATCHES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 NO_CHECKPOINTS = Checkpointing()
 CHECKPOINTING = (
     NO_CHECKPOINTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import find, module_of, tables_of, variation
 from zplan.memory.activations.table import Bound, bind
@@ -34,5 +35,11 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode) -> Bound:
     tables = tables_of(module_of(block.implementation), mode)
     ending = variation(block.implementation)
     tied = model.tied_embeddings and f"head tied {loss.value}" in tables
-    table = find(tables, f"head{ending}", f"tied {loss.value}" if tied else loss.value, names, grouped=True)
+    try:
+        table = find(tables, f"head{ending}", f"tied {loss.value}" if tied else loss.value, names, grouped=True)
+    except KeyError:
+        raise ZplanError(
+            f"there is no activation table for a {loss.value} loss of {model.family} in {mode.value} mode",
+            "try --loss standard",
+        ) from None
     return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names)
