@@ -20,6 +20,8 @@ VERBS = {
     "estimate": "zplan.cli.estimate",
     "check": "zplan.cli.check",
     "recommend": "zplan.cli.recommend",
+    "sweep": "zplan.cli.sweep",
+    "verify": "zplan.cli.verify",
     "presets": "zplan.cli.presets",
     "doctor": "zplan.cli.doctor",
 }

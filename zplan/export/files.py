@@ -1,4 +1,4 @@
-"""Writes a config whole or not at all, and over an existing file only when told to."""
+"""Writes a file whole or not at all, and over an existing file only when told to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from zplan.units import quote
 
 
 def save_text(path: str | Path, text: str, *, force: bool = False) -> Path:
-    """Write a text file.
+    """Write a text file as UTF-8; see :func:`save_bytes`."""
+    return save_bytes(path, text.encode("utf-8"), force=force)
 
-    The text goes to a temporary file beside the target, which then takes the target's name in one step: whoever looks
-    sees the old file or the new one, never half of one.
+
+def save_bytes(path: str | Path, data: bytes, *, force: bool = False) -> Path:
+    """Write a file.
+
+    The content goes to a temporary file beside the target, which then takes the target's name in one step: whoever
+    looks sees the old file or the new one, never half of one.
 
     Args:
         path: Where to; a link is followed.
-        text: The whole content.
+        data: The whole content.
         force: Replace an existing file.
 
     Returns:
@@ -39,7 +44,7 @@ def save_text(path: str | Path, text: str, *, force: bool = False) -> Path:
             raise _exists(shown)
         if not target.parent.is_dir():
             raise ZplanError(f"the folder of {shown} does not exist", f"make it: mkdir -p {target.parent}")
-        _write(target, text, force=force)
+        _write(target, data, force=force)
     except FileExistsError:
         raise _exists(shown) from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the path
@@ -52,11 +57,11 @@ def _exists(shown: str) -> ZplanError:
     return ZplanError(f"{shown} exists", "add --force to replace it, or name another file")
 
 
-def _write(target: Path, text: str, *, force: bool) -> None:
+def _write(target: Path, data: bytes, *, force: bool) -> None:
     temporary = target.with_name(f".{target.name[:80]}.{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with temporary.open("xb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if force:
