@@ -295,6 +295,19 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "zplan verify --model llama-2-7b --gpus 8 --gpu a100-80g" in out
 
 
+def test_what_to_run_next_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands that are shown can be typed, and mean the plan that was recommended."""
+    assert run([*BASE, "--host-mem", "512", "--lora", "8", "--seq-len", "1k"]) == 0
+    line = next(li for li in capsys.readouterr().out.splitlines() if li.strip().startswith("zplan verify"))
+    words = line.split()[2:]
+    assert {"--lora", "--host-mem"} <= set(words)
+    value = _json(capsys, *BASE, "--host-mem", "512", "--lora", "8", "--seq-len", "1k")
+    priced = _json(capsys, "estimate", *words)
+    assert len(priced["plans"]) == 1
+    for key in ("stage", "offload", "micro_batch", "seq_len", "grad_accum", "checkpointing"):
+        assert priced["plans"][0][key] == value["recommended"][key]
+
+
 def test_nothing_fits(capsys: pytest.CaptureFixture[str]) -> None:
     args = ("recommend", "--model", "llama-2-7b", "--gpus", "1", "--gpu-mem", "8", "--host-mem", "16")
     value = _json(capsys, *args, code=3)

@@ -242,6 +242,8 @@ def _settle(result: SearchResult, best: Priced, unit: Unit) -> Step:
     )
     if best.time is not None:
         because += f"; {speed_text(best)}, bound by {best.time.bound_by}"
+        if best.plan.cluster.nodes > 1:
+            because += f"; {_waits(best)} over {links_text(best.plan.cluster)}"
     return Step(question="How are the other knobs set?", answer=plan_settings(best), because=because, shown=best)
 
 

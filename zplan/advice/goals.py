@@ -8,7 +8,7 @@ from enum import Enum
 
 from zplan.advice.levers import fewest_gpus, gpu_counts, longest_sequence, something_fits
 from zplan.advice.search import Priced, SearchResult, search
-from zplan.advice.space import MICRO_BATCHES, Question
+from zplan.advice.space import Question
 from zplan.errors import ZplanError
 from zplan.spec import ModelSpec
 
@@ -94,9 +94,7 @@ def _fewest(question: Question, most: int) -> Target:
         return Target(question, search(question), f"nothing fits on up to {most} GPUs", None)
     gpus, fitting = found
     smaller = replace(question, base=replace(question.base, cluster=fitting.plan.cluster))
-    return Target(
-        smaller, search(smaller), f"{gpus} GPU{'s' if gpus > 1 else ''} are the fewest on which it fits", gpus
-    )
+    return Target(smaller, search(smaller), f"{_gpus(gpus)} the fewest on which it fits", gpus)
 
 
 def _longest(question: Question) -> Target:
@@ -162,10 +160,9 @@ def _cheapest(question: Question, price: float, most: int) -> Target:
         return Target(question, search(question), f"nothing fits on up to {most} GPUs", None)
     cost, on, result = best
     gpus = on.base.cluster.gpus
-    words = (
-        f"{gpus} GPU{'s' if gpus > 1 else ''} are the cheapest: {cost:.3g} per million tokens at {price:g} per GPU-hour"
-    )
+    words = f"{_gpus(gpus)} the cheapest: {cost:.3g} per million tokens at {price:g} per GPU-hour"
     return Target(on, result, words, cost)
 
 
-__all__ = ["MICRO_BATCHES", "Goal", "Target", "aim", "cost_per_million"]
+def _gpus(count: int) -> str:
+    return f"{count} GPUs are" if count > 1 else "1 GPU is"

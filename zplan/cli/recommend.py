@@ -1,6 +1,6 @@
 """``zplan recommend``: the plan to run, the reasons, and its config."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -269,21 +269,7 @@ def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, A
     best = found.recommended
     if best is None:
         return []
-    job = best.plan.job
-    words = [f"--params {options.params}"] if options.params is not None else [f"--model {best.plan.model.name}"]
-    words.append(f"--gpus {best.plan.world_size}")
-    if best.plan.cluster.gpu is not None:
-        words.append(f"--gpu {best.plan.cluster.gpu.name}")
-    elif options.gpu_mem is not None:
-        words.append(f"--gpu-mem {options.gpu_mem}")
-    words += [f"--stage {job.stage}"] if job.engine.value in ("deepspeed", "fsdp2", "fsdp1") else []
-    words += [f"--engine {job.engine.value}"] if job.engine.value != "deepspeed" else []
-    words += [f"--offload {job.offload.value}"] if job.offload.value != "none" else []
-    words += [f"--micro-batch {job.micro_batch}", f"--seq-len {job.seq_len}"]
-    words += [f"--grad-accum {job.grad_accum}"] if job.grad_accum > 1 else []
-    words += [f"--checkpointing {job.checkpointing}"] if job.checkpointing.kind != "none" else []
-    words += [f"--loss {job.loss.value}"] if job.loss.value != "standard" else []
-    line = " ".join(words)
+    line = _flags(best.plan, options)
     commands = [f"zplan verify {line}"]
     if config.get("path"):
         return [f"# {config['path']} written ({config['format']})", *(f"# {n}" for n in config["notes"]), *commands]
@@ -291,3 +277,37 @@ def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, A
         name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config["format"], "config.json")
         commands.insert(0, f"zplan recommend {line} --write {name}")
     return commands
+
+
+def _flags(plan: "Plan", options: PlanOptions) -> str:
+    """The recommended plan in the words of the options: what was typed, and what was found."""
+    import shlex
+
+    job, cluster = plan.job, plan.cluster
+    words = {f.name: getattr(options, f.name) for f in fields(PlanOptions)}
+    words["params" if options.params is not None else "model"] = (
+        plan.model.name if options.params is not None or plan.model.name != _tail(options.model) else options.model
+    )
+    words.update(
+        gpus=str(cluster.gpus),
+        nodes=words["nodes"] if options.gpus is not None and options.gpus == str(cluster.gpus) else None,
+        gpu=cluster.gpu.name if cluster.gpu is not None and options.gpu is not None else words["gpu"],
+        stage=None if job.engine.value in ("ddp", "single") else str(job.stage),
+        offload=job.offload.value if job.offload.value != "none" else None,
+        offload_to=job.offload_to.value if job.offload_to.value != "cpu" else None,
+        micro_batch=str(job.micro_batch),
+        seq_len=str(job.seq_len),
+        grad_accum=str(job.grad_accum) if job.grad_accum > 1 else None,
+        checkpointing=str(job.checkpointing) if job.checkpointing.kind != "none" else None,
+        loss=job.loss.value if job.loss.value != "standard" else None,
+        hpz=str(job.hpz) if job.hpz > 1 else None,
+    )
+    parts = []
+    for name, word in words.items():
+        flag = "--" + name.replace("_", "-")
+        parts += [flag] if word is True else [f"{flag} {shlex.quote(word)}"] if word else []
+    return " ".join(parts)
+
+
+def _tail(name: str | None) -> str:
+    return (name or "").rpartition("/")[2].lower()
