@@ -12,6 +12,7 @@ from zplan.errors import ZplanError
 from zplan.inputs.oommessage import OomMessage
 from zplan.memory.estimate import estimate as estimate_plan
 from zplan.memory.moments import Estimate, TermKey
+from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.summary import overall_verdict
 from zplan.spec import Attention, Engine, Offload, Plan
 from zplan.units import format_size
@@ -88,6 +89,8 @@ def advise(
         savings first; at most ``MOST_ADVICE``.
     """
     found = [advice for cause in causes if (advice := _against(cause, message)) is not None]
+    if terms[:1] == (TermKey.OPTIMIZER_TEMPORARIES,) and (estimate is None or not _is_foreach(estimate)):
+        found.append(_fused(message))
     if estimate is not None:
         on_host = any(cause.kind == HOST for cause in causes)
         found += _host_changes(estimate) if on_host else _changes(estimate, terms, phase)
@@ -118,6 +121,22 @@ def _against(cause: Cause, message: OomMessage) -> OomAdvice | None:
     return None
 
 
+def _is_foreach(estimate: Estimate) -> bool:
+    """Whether the plan has the temporaries, too, so that a change of plan prices them."""
+    return optimizer_spec(estimate.plan.job.optimizer).step_temporary_copies > 0
+
+
+def _fused(message: OomMessage) -> OomAdvice:
+    """The run's optimizer made a temporary that the plan's does not make."""
+    return OomAdvice(
+        name="fused_optimizer",
+        change="the fused optimizer that the plan has",
+        how='--optimizer adamw_torch_fused; in TrainingArguments: optim="adamw_torch_fused"',
+        saves_bytes=message.requested.bytes if message.requested is not None else None,
+        costs=_COSTS["fused_optimizer"],
+    )
+
+
 def _own_changes(plan: Plan) -> Iterator[tuple[str, str, str, Plan]]:
     """Changes that only a failed run asks for."""
     job = plan.job
@@ -138,7 +157,7 @@ def _changes(estimate: Estimate, terms: tuple[str, ...], phase: str | None) -> l
     plan = estimate.plan
     changes = [(one.name, one.change, one.flags, one.plan) for one in levers(plan, estimate)]
     changes += [change for change in _own_changes(plan) if change[0] not in {name for name, *_ in changes}]
-    wanted = [name for term in terms[:3] for name in _HELPS.get(term, ())]
+    wanted = list(dict.fromkeys(name for term in terms[:3] for name in _HELPS.get(term, ())))
     found = []
     for name, change, how, changed in changes:
         if changed is None:
@@ -160,13 +179,10 @@ def _changes(estimate: Estimate, terms: tuple[str, ...], phase: str | None) -> l
             fits=None if verdict is None else verdict != "oom",
         )
         found.append(advice)
-    found.sort(key=lambda one: (_rank(one.name, wanted), -(one.saves_bytes or 0)))
+    # What is not enough alone comes after what is; then in the order of what helps this term, mildest first.
+    order = {name: position for position, name in enumerate(wanted)}
+    found.sort(key=lambda one: (one.fits is False, order.get(one.name, len(order)), -(one.saves_bytes or 0)))
     return found
-
-
-def _rank(name: str, wanted: list[str]) -> int:
-    """Position among the changes made for the term, after all of them for others."""
-    return 0 if name in wanted[:1] else 1 if name in wanted else 2
 
 
 def _at(estimate: Estimate, phase: str | None) -> int:

@@ -124,3 +124,22 @@ def _where(frame: Frame) -> str:
     """A frame in words."""
     place = f"{frame.file.rpartition('/')[2]}, {frame.function}" if frame.file else ""
     return ": ".join(part for part in (place, frame.code) if part)
+
+
+_ENGINES: tuple[tuple[re.Pattern[str], str, int], ...] = (
+    (re.compile(r"zero/(?:stage3|partition_parameters|parameter_offload|partitioned_param)\w*\.py"), "deepspeed", 3),
+    (re.compile(r"zero/stage_?(?:1_and_2|2)\.py"), "deepspeed", 2),
+    (re.compile(r"fsdp/_fully_shard/"), "fsdp2", 3),
+    (re.compile(r"fsdp/(?:fully_sharded_data_parallel|_flat_param|_runtime_utils|flat_param)\.py"), "fsdp1", 3),
+)
+
+
+def engine_of(frames: Sequence[Frame]) -> tuple[str | None, int | None]:
+    """The engine and stage whose files a traceback goes through.
+
+    Stages 1 and 2 share their files; the more common 2 is answered.
+    """
+    for pattern, engine, stage in _ENGINES:
+        if any(pattern.search(frame.file) for frame in frames):
+            return engine, stage
+    return None, None

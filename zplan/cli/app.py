@@ -22,6 +22,7 @@ VERBS = {
     "recommend": "zplan.cli.recommend",
     "sweep": "zplan.cli.sweep",
     "verify": "zplan.cli.verify",
+    "explain": "zplan.cli.explain",
     "presets": "zplan.cli.presets",
     "doctor": "zplan.cli.doctor",
 }
