@@ -1,4 +1,4 @@
-"""Memory of a GPU: the allocator's counters phase by phase, and what the driver shows, with its causes as differences."""
+"""Memory of a GPU: the allocator's counters by phase, and what the driver shows, with its causes as differences."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class CudaMeter:
         used = self._driver.used_bytes()
         if used is None or self._before is None:
             return None
-        return used - self._before - torch.cuda.memory_reserved()
+        return used - self._before - int(torch.cuda.memory_reserved())
 
     @property
     def _measuring(self) -> bool:

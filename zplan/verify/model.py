@@ -72,7 +72,7 @@ WEIGHT_STD = 0.02
 
 
 def fill_weights(model: Any) -> None:
-    """Give every parameter random values, in place; parameters that ``zero.Init`` has sharded are filled in their shards.
+    """Give every parameter random values, in place; what ``zero.Init`` has sharded is filled in its shards.
 
     Args:
         model: A model that was built without initialising it.

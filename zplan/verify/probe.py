@@ -1,8 +1,8 @@
-"""``python -m zplan.verify.probe``: what each real process runs; measures its rank and tells the launcher through files.
+"""``python -m zplan.verify.probe``: what each process runs; measures its rank and tells the launcher through files.
 
 The job is ``FOLDER/job.json``. Each rank keeps ``rank-K.status`` (pid, phase, share of the work) up to date, leaves
-``rank-K.error`` when it fails, and rank 0 writes ``result.json`` with the results of all ranks. It trains nothing, saves
-nothing and downloads nothing.
+``rank-K.error`` when it fails, and rank 0 writes ``result.json`` with the results of all ranks. It trains nothing,
+saves nothing and downloads nothing.
 """
 
 from __future__ import annotations

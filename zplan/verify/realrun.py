@@ -1,12 +1,11 @@
 """One training step with data: the dry run's engines and step loop on a CPU or a GPU, in this process.
 
-On a CPU the tracker counts every tensor, as it does in a dry run. On a GPU the figures are the allocator's own, taken in a
-step that nothing watches; the tracker looks at a step before and a step after, to name what is alive.
+On a CPU the tracker counts every tensor, as it does in a dry run. On a GPU the figures are the allocator's own, taken
+in a step that nothing watches; the tracker looks at a step before and a step after, to name what is alive.
 """
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -25,11 +24,11 @@ from zplan.verify.dryrun.steps import DEFAULT_STEPS, run_steps
 from zplan.verify.tracker import Tracker
 
 CPU_LIMITS = (
-    "On a CPU the tensors that Python and autograd make are counted; scratch inside kernels and the C library's allocator are not.",
-    "The CPU has other attention kernels than a GPU; what they keep for backward is of the same size, what they need while they run is not seen.",
+    "On a CPU tensors are counted as Python and autograd make them; scratch inside kernels is not seen.",
+    "A CPU's attention kernels keep for backward what a GPU's keep, but may need other scratch while they run.",
 )
 CUDA_LIMITS = (
-    "Terms are counted in a step of their own, one after the measured one; allocator rounding and kernels' scratch show as unexplained.",
+    "Terms are counted in a step after the measured one; rounding and kernels' scratch show as unexplained.",
 )
 
 
@@ -51,8 +50,8 @@ def measure(
         progress: Told the phase that runs and the share of the work done.
 
     Returns:
-        Bytes by phase, ``steady``, ``peak``, ``terms`` by phase, ``params``, ``loss``, ``limits``, ``versions``; on a GPU also
-        ``reserved``, ``device`` and ``beyond``.
+        Bytes by phase, ``steady``, ``peak``, ``terms`` by phase, ``params``, ``loss``, ``limits``, ``versions``; on a
+        GPU also ``reserved``, ``device`` and ``beyond``.
 
     Raises:
         ZplanError: If the case cannot be run.
@@ -91,8 +90,6 @@ def measure(
         versions=versions(case),
         seconds=round(time.perf_counter() - start, 2),
     )
-    del work, watched, bench, namer
-    gc.collect()
     return result
 
 
@@ -124,8 +121,8 @@ def _counted(tracker: Tracker, meter: PhaseMeter) -> dict[str, Any]:
 def echoing_peers(rank: int) -> Iterator[None]:
     """Let torch's fake process group hand back this rank's own data instead of uninitialised memory.
 
-    Gathered parameters are then this rank's shard repeated, and a reduced shard is this rank's own: values stay finite, so
-    that no step is skipped for an overflow and no norm is NaN. Nothing is allocated.
+    Gathered parameters are then this rank's shard repeated, and a reduced shard is this rank's own: values stay finite,
+    so that no step is skipped for an overflow and no norm is NaN. Nothing is allocated.
 
     Args:
         rank: This process's rank.
@@ -139,7 +136,7 @@ def echoing_peers(rank: int) -> Iterator[None]:
             output_tensor.view(copies, -1).copy_(input_tensor.reshape(1, -1).expand(copies, -1))
         return originals["all_gather_into_tensor"](output_tensor, input_tensor, *args, **kwargs)
 
-    def scatter(output: torch.Tensor, input: torch.Tensor, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+    def scatter(output: torch.Tensor, input: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         with torch.no_grad():
             parts = input.numel() // max(output.numel(), 1)
             output.view(-1).copy_(input.view(parts, -1)[rank % parts])

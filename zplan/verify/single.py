@@ -10,9 +10,7 @@ from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.world import fake_world
 from zplan.verify.realrun import echoing_peers, measure
 
-LIMITS = (
-    "The other ranks are simulated: collectives move nothing, so NCCL's buffers and the time of communication are not seen.",
-)
+LIMITS = ("The other ranks are simulated: collectives move nothing, so the buffers of NCCL are not seen.",)
 
 
 def run_single(

@@ -15,7 +15,7 @@ from zplan.errors import ExitCode, ZplanError
 _ROOT_CAUSE = re.compile(
     r"Root Cause.*?rank\s*:\s*(\d+).*?exitcode\s*:\s*(-?\d+)\s*\(pid:\s*(\d+)\)", re.DOTALL | re.IGNORECASE
 )
-"""The summary that torchrun logs of the first process that failed (``torch/distributed/elastic/multiprocessing/errors``)."""
+"""Torchrun's summary of the first process that failed (``torch/distributed/elastic/multiprocessing/errors``)."""
 _LOG_SIGNS = (
     ("/dev/shm", "no room in /dev/shm", "give the container more: docker run --shm-size=1g", ExitCode.USAGE),
     (
@@ -49,7 +49,7 @@ def read_statuses(folder: Path) -> dict[int, RankStatus]:
             pid, phase, share = path.read_text(encoding="utf-8").split()
             rank = int(path.stem.removeprefix("rank-"))
             found[rank] = RankStatus(rank=rank, pid=int(pid), phase=phase, share=float(share))
-        except (OSError, ValueError):  # being written right now
+        except (OSError, ValueError):  # noqa: PERF203 (being written right now)
             continue
     return found
 
@@ -61,7 +61,7 @@ def read_errors(folder: Path) -> dict[int, dict[str, Any]]:
     for path in paths:
         try:
             found[int(path.stem.removeprefix("rank-"))] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # noqa: PERF203 (as above)
             continue
     return found
 
@@ -101,14 +101,14 @@ def died(
     # A peer's death makes the others fail in their next collective: their errors are consequences.
     killed = root is not None and int(root[2]) < 0 and int(root[1]) not in errors
     if errors and not killed:
-        rank, said = next(iter(errors.items()))
-        where = f" (rank {rank}, in {said['phase']})" if len(statuses) > 1 else f" (in {said['phase']})"
+        loser, said = next(iter(errors.items()))
+        where = f" (rank {loser}, in {said['phase']})" if len(statuses) > 1 else f" (in {said['phase']})"
         return ZplanError(said["error"] + where, said["hint"], ExitCode(said["exit_code"]))
     if root is None:
         for sign, message, hint, code in _LOG_SIGNS:
             if sign in log:
                 return ZplanError(message, hint, code)
-    rank = int(root[1]) if root is not None else first
+    rank: int | None = int(root[1]) if root is not None else first
     number = int(root[2]) if root is not None else returncode
     how = f"was killed by {_signal(-number)}" if number < 0 else f"ended with exit code {number}"
     hint = "out of RAM? the kernel's log says so; try a smaller --model" if number == -signal.SIGKILL else "see the log"

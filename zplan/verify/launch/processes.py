@@ -11,8 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -49,7 +49,7 @@ def start(command: Sequence[str], *, env: Mapping[str, str], log: IO[bytes], std
     )
 
 
-def _die_with_parent():  # type: ignore[no-untyped-def]
+def _die_with_parent() -> Callable[[], object]:
     # Looked up before the fork: between fork and exec nothing may be imported.
     prctl = ctypes.CDLL(None).prctl
     return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -92,10 +92,8 @@ def end(token: str, process: subprocess.Popen[bytes] | None) -> None:
 
 
 def _kill(pid: int) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _kill_group(pid: int) -> None:

@@ -23,7 +23,7 @@ def measurement_of(
         seconds: How long the launch took.
 
     Returns:
-        Maxima phase by phase, each with the terms of the rank that reached it; the rank is the one with the largest peak.
+        Maxima phase by phase, each with the terms of the rank that reached it; its rank is that of the largest peak.
     """
     worst = max(results, key=lambda result: result["peak"])
     holders = {phase: max(results, key=lambda result, phase=phase: result[phase]) for phase in PHASES}  # type: ignore[misc]

@@ -156,7 +156,8 @@ def command(request: Request, folder: Path) -> list[str]:
     if request.nodes == 1 and "rdzv-endpoint" not in given and "master-addr" not in given:
         options = ["--standalone"]
     else:
-        given.setdefault("rdzv-backend", "c10d")
+        if "rdzv-endpoint" in given:
+            given.setdefault("rdzv-backend", "c10d")
         options = [f"--{name}={value}" for name, value in given.items()]
     return [sys.executable, "-m", "torch.distributed.run", f"--nnodes={request.nodes}",
             f"--nproc-per-node={per_node}", *options, *probe]  # fmt: skip
