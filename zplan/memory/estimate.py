@@ -11,7 +11,7 @@ from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12 import worst_rank
 from zplan.memory.host import host_memory
-from zplan.memory.moments import Estimate, HostMemory, Moment, Runtime
+from zplan.memory.moments import Estimate, HostMemory, Moment, Runtime, TermKey
 from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.params import layout
 from zplan.memory.runtime import runtime
@@ -39,7 +39,9 @@ def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
     moments = list(memory.init)
     for micro_step in memory.passes:
         moments += pass_moments(micro_step, stack)
-    return moments + list(memory.step)
+    for moment in memory.step:
+        moments.append(Moment("step", moment.name, {**moment.terms, TermKey.INPUTS: stack.inputs_bytes}))
+    return moments
 
 
 def _phases(moments: list[Moment]) -> tuple[dict[str, int], Moment]:
@@ -119,7 +121,7 @@ def estimate(plan: Plan) -> Estimate:
     return Estimate(
         plan=plan,
         moments=tuple(moments),
-        steady=memory.steady,
+        steady={**memory.steady, TermKey.INPUTS: stack.inputs_bytes},
         model_states=model_states(
             groups.total + groups.adapters, groups.trainable, states, optimizer_spec(job.optimizer), job.stage, ranks
         ),

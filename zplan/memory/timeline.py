@@ -16,6 +16,15 @@ from zplan.memory.activations.base import Instant, PieceMemory
 from zplan.memory.moments import Moment, TermKey
 
 
+StateKey = str | int | tuple[int]
+"""What an engine's level depends on: a module's name, a count of gradients, or (weight,) while its gradient is handed over."""
+
+
+def pending_key(which: int) -> StateKey:
+    """Key of the level while the gradient of one of the piece's weights is handed over."""
+    return (which,)
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """Bytes that the engine holds in some state, beyond the pass's base."""
@@ -30,6 +39,15 @@ NOTHING = Level(0, ())
 def level(**terms: int) -> Level:
     """A level from keyword terms; zero terms are dropped."""
     return Level(sum(terms.values()), tuple((key, size) for key, size in terms.items() if size))
+
+
+def plus(value: Level, key: str, size: int) -> Level:
+    """The level with ``size`` more bytes of one term."""
+    if not size:
+        return value
+    terms = dict(value.terms)
+    terms[key] = terms.get(key, 0) + size
+    return Level(value.total + size, tuple(terms.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +85,10 @@ class Track:
     """The engine's bytes along one pass. Keys are an instant's ``module`` or its ``grads_ready``."""
 
     by_module: bool
-    stem: Mapping[str | int, Level]
-    blocks: tuple[Mapping[str | int, LayerLevels], ...]
+    stem: Mapping[StateKey, Level]
+    blocks: tuple[Mapping[StateKey, LayerLevels], ...]
     """One mapping per variant of block (see :class:`Stack`)."""
-    head: Mapping[str | int, Level]
+    head: Mapping[StateKey, Level]
     after: tuple[LayerLevels, ...] = ()
     """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
 
@@ -179,13 +197,22 @@ def _moment(
     return Moment(phase, name, {key: size for key, size in terms.items() if size})
 
 
+def _key(instant: Instant, by_module: bool, levels: Mapping[StateKey, object]) -> StateKey:
+    """Which of an engine's levels holds at an instant."""
+    if by_module:
+        return instant.module if instant.module in levels else ""
+    if instant.pending_grad >= 0 and (instant.pending_grad,) in levels:
+        return (instant.pending_grad,)
+    return instant.grads_ready
+
+
 def _piece_moment(
     phase: str,
     name: str,
     run: Pass,
     stack: Stack,
     piece: PieceMemory,
-    levels: Mapping[str | int, Level],
+    levels: Mapping[StateKey, Level],
     layers_below: int,
     grad_sizes: tuple[int, ...],
     own: str,
@@ -196,7 +223,7 @@ def _piece_moment(
     chosen: tuple[Instant | None, Level, int] = (None, NOTHING, 0)
     instants = piece.forward if phase == "forward" else piece.backward
     for instant in instants:
-        held = levels.get(instant.module if by_module else instant.grads_ready, NOTHING)
+        held = levels.get(_key(instant, by_module, levels), NOTHING)
         pending = grad_sizes[instant.pending_grad] if instant.pending_grad >= 0 else 0
         total = instant.activation_bytes + instant.score_bytes + held.total + pending
         if total > best:
@@ -213,7 +240,7 @@ def _block_moment(phase: str, run: Pass, stack: Stack, track: Track) -> Moment:
         levels = track.blocks[variant]
         sizes = stack.grad_sizes[variant]
         for instant in piece.forward if phase == "forward" else piece.backward:
-            found = levels.get(instant.module if track.by_module else instant.grads_ready)
+            found = levels.get(_key(instant, track.by_module, levels))
             if found is None:
                 continue
             pending = sizes[instant.pending_grad] if instant.pending_grad >= 0 else 0

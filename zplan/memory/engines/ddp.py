@@ -34,10 +34,11 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: O
     total = 0
     accumulating = job.grad_accum > 1
 
-    def ready(event: GradEvent) -> Level:
+    def ready(event: GradEvent) -> tuple[Level, Level]:
         nonlocal total
+        before = level(**{TermKey.GRADS: 0 if accumulating else total})
         total += states.grad * event.tensor.numel
-        return level(**{TermKey.GRADS: 0 if accumulating else total})
+        return level(**{TermKey.GRADS: 0 if accumulating else total}), before
 
     base = dict(steady)
     if accumulating:

@@ -12,7 +12,7 @@ from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
-from zplan.memory.timeline import LayerLevels, Level, Pass, Track, layer_levels, level
+from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
 
 
@@ -35,7 +35,7 @@ def _forward_track(units: Units, orders: GradOrders, stage: int, waiting: int) -
         own = units.compute * units.block(index).whole
         points[variant].append((index, held(kept + own)))
         kept += own if stage == 2 else 0
-    blocks: list[dict[str | int, LayerLevels]] = [{0: layer_levels(p)} for p in points]
+    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(p)} for p in points]
     return Track(False, {0: held(0)}, tuple(blocks), {0: held(kept)})
 
 
@@ -60,7 +60,7 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
     head_sums = _running_sum(
         [e * groups.head.tensors[w].numel for w in orders.head if groups.head.tensors[w].trainable]
     )
-    head: dict[str | int, Level] = {count: held(kept, size) for count, size in enumerate(head_sums)}
+    head: dict[StateKey, Level] = {count: held(kept, size) for count, size in enumerate(head_sums)}
     root_grads = head_sums[-1]
     collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     after: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
@@ -80,9 +80,9 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
     stem_sums = _running_sum(
         [e * groups.stem.tensors[w].numel for w in orders.stem if groups.stem.tensors[w].trainable]
     )
-    stem: dict[str | int, Level] = {count: held(0, root_grads + size) for count, size in enumerate(stem_sums)}
+    stem: dict[StateKey, Level] = {count: held(0, root_grads + size) for count, size in enumerate(stem_sums)}
     final = held(0, 2 * (root_grads + stem_sums[-1]))
-    blocks: list[dict[str | int, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
+    blocks: list[dict[StateKey, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
     track = Track(False, stem, tuple(blocks), head, tuple(layer_levels(points) for points in after))
     return track, Moment("backward", "root's flat gradient", dict(final.terms))
 

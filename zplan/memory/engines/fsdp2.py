@@ -14,7 +14,7 @@ from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, Pass, Track, layer_levels, level
+from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
 
 
@@ -77,7 +77,7 @@ def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
     loss = level(
         **{TermKey.GATHERED_PARAMS: buffers.params(root) + kept, TermKey.PREFETCHED_PARAMS: buffers.gather(last)}
     )
-    blocks: list[dict[str | int, LayerLevels]] = [{0: layer_levels(p)} for p in points]
+    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(p)} for p in points]
     return Track(False, {0: level(**{TermKey.GATHERED_PARAMS: embedding})}, tuple(blocks), {0: loss})
 
 
@@ -117,16 +117,16 @@ class _Backward:
             }
         )
 
-    def head(self) -> dict[str | int, Level]:
+    def head(self) -> dict[StateKey, Level]:
         """The loss head; the root has just prefetched the last block where blocks were resharded."""
         units, job = self.buffers.units, self.buffers.job
         ahead = self.buffers.gather(units.block(len(units.layers) - 1)) if job.stage == 3 else 0
         sums = _running_sum(self.groups.head.tensors, self.orders.head, units.compute)
-        found: dict[str | int, Level] = {count: self.level(self.kept, ahead, held) for count, held in enumerate(sums)}
+        found: dict[StateKey, Level] = {count: self.level(self.kept, ahead, held) for count, held in enumerate(sums)}
         self.root_grads = sums[-1]
         return found
 
-    def blocks(self) -> tuple[tuple[dict[str | int, LayerLevels], ...], tuple[LayerLevels, ...]]:
+    def blocks(self) -> tuple[tuple[dict[StateKey, LayerLevels], ...], tuple[LayerLevels, ...]]:
         """All blocks, and the reduction after each."""
         units, job, buffers = self.buffers.units, self.buffers.job, self.buffers
         collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in self.orders.variants]
@@ -144,7 +144,7 @@ class _Backward:
             self.waiting -= buffers.accumulated(unit)
             self.in_flight = buffers.reduce_input(unit)
             self.sharded += self.states.grad * unit.trainable_stored
-        levels: list[dict[str | int, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
+        levels: list[dict[StateKey, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
         return tuple(levels), tuple(layer_levels(points) for points in after)
 
     def _reducing(self, unit: Unit, grads: int, ahead: int) -> Level:
@@ -154,11 +154,11 @@ class _Backward:
         self.in_flight = in_flight
         return found
 
-    def stem(self) -> tuple[dict[str | int, Level], Moment]:
+    def stem(self) -> tuple[dict[StateKey, Level], Moment]:
         """The embedding's gradient, and the root's own reduction at the very end."""
         units = self.buffers.units
         sums = _running_sum(self.groups.stem.tensors, self.orders.stem, units.compute)
-        found: dict[str | int, Level] = {count: self.level(0, 0, held) for count, held in enumerate(sums)}
+        found: dict[StateKey, Level] = {count: self.level(0, 0, held) for count, held in enumerate(sums)}
         held = self.root_grads + sums[-1] if not self.buffers.accumulated(units.root) else self.waiting
         final = {
             TermKey.UNSHARDED_GRADS: held,
@@ -218,7 +218,7 @@ def _with(track: Track, key: str, size: int) -> Track:
     def more(value: Level) -> Level:
         return Level(value.total + size, (*value.terms, (key, size)))
 
-    blocks: list[dict[str | int, LayerLevels]] = []
+    blocks: list[dict[StateKey, LayerLevels]] = []
     for per in track.blocks:
         blocks.append({state: layer_levels([(i, more(v)) for i, v in found.points]) for state, found in per.items()})
     return Track(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, Track, layer_levels
+from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, pending_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
 
 
 def backward_track(
-    groups: Layout, orders: GradOrders, start: Level, ready: Callable[[GradEvent], Level]
+    groups: Layout, orders: GradOrders, start: Level, ready: Callable[[GradEvent], tuple[Level, Level]]
 ) -> tuple[Track, Level]:
     """Levels along backward of an engine whose bytes follow the gradients.
 
@@ -53,7 +53,8 @@ def backward_track(
         groups: The parameters.
         orders: Gradient order per piece.
         start: Level before the first gradient.
-        ready: Called once per gradient in order; returns the level from then until the next gradient.
+        ready: Called once per gradient in order; returns the level from then until the next gradient, and the level while
+            the gradient is handed over (without the gradient itself).
 
     Returns:
         The track, keyed by ``grads_ready``, and the level after the last gradient.
@@ -62,29 +63,34 @@ def backward_track(
 
     def run(
         tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
-    ) -> Iterator[tuple[int, Level]]:
+    ) -> Iterator[tuple[StateKey, Level]]:
         yield 0, current
         count = 0
         for which in order:
             if tensors[which].trainable:
                 count += 1
-                yield count, ready(GradEvent(tensors[which], offset + which))
+                after, handing_over = ready(GradEvent(tensors[which], offset + which))
+                yield pending_key(which), handing_over
+                yield count, after
 
-    head: dict[str | int, Level] = {}
+    head: dict[StateKey, Level] = {}
     current = start
-    for count, current in run(groups.head.tensors, orders.head, head_offset, current):
-        head[count] = current
-    collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
+    for key, value in run(groups.head.tensors, orders.head, head_offset, current):
+        head[key] = value
+        current = value if isinstance(key, int) else current
+    collected: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index in range(len(orders.layers) - 1, -1, -1):
         variant = orders.layers[index]
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
-        for count, current in run(tensors, orders.variants[variant], offsets[index], current):
-            collected[variant].setdefault(count, []).append((index, current))
-    stem: dict[str | int, Level] = {}
-    for count, current in run(groups.stem.tensors, orders.stem, 0, current):
-        stem[count] = current
-    blocks: list[dict[str | int, LayerLevels]] = [
-        {count: layer_levels(points) for count, points in per_count.items()} for per_count in collected
+        for key, value in run(tensors, orders.variants[variant], offsets[index], current):
+            collected[variant].setdefault(key, []).append((index, value))
+            current = value if isinstance(key, int) else current
+    stem: dict[StateKey, Level] = {}
+    for key, value in run(groups.stem.tensors, orders.stem, 0, current):
+        stem[key] = value
+        current = value if isinstance(key, int) else current
+    blocks: list[dict[StateKey, LayerLevels]] = [
+        {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
     ]
     return Track(False, stem, tuple(blocks), head), current
 
@@ -94,10 +100,10 @@ def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
     per_variant: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
         per_variant[variant].append((index, value))
-    blocks: list[dict[str | int, LayerLevels]] = []
+    blocks: list[dict[StateKey, LayerLevels]] = []
     for variant, points in enumerate(per_variant):
         levels = layer_levels(points)
         blocks.append({count: levels for count in range(len(orders.variants[variant]) + 1)})
-    stem: dict[str | int, Level] = {count: value for count in range(len(groups.stem.tensors) + 1)}
-    head: dict[str | int, Level] = {count: value for count in range(len(groups.head.tensors) + 1)}
+    stem: dict[StateKey, Level] = {count: value for count in range(len(groups.stem.tensors) + 1)}
+    head: dict[StateKey, Level] = {count: value for count in range(len(groups.head.tensors) + 1)}
     return Track(False, stem, tuple(blocks), head)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
+from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import zero12_flat_numel, zero12_partition_numel
-from zplan.memory.timeline import Level, Pass, level
+from zplan.memory.timeline import Level, Pass, level, plus
 from zplan.spec import Job, Offload
 
 
@@ -91,42 +92,64 @@ class _Reducer:
             }
         )
 
-    def _spans_ranks(self) -> bool:
-        """Whether the slices to reduce belong to more than one rank, so that they are flattened into a copy."""
-        slices = 0
+    def _slices(self) -> list[int]:
+        """Elements of the bucket's consecutive slices, one per stretch that belongs to one rank (``average_tensor``)."""
+        slices: list[int] = []
         previous = -1
         for index, numel in self.bucket:
-            first = self.starts[index] // self.part.numel
-            last = (self.starts[index] + numel - 1) // self.part.numel
-            slices += last - first + (1 if first != previous else 0)
-            previous = last
-        return slices > 1
+            start = self.starts[index]
+            end = start + numel
+            while start < end:
+                owner = start // self.part.numel
+                stop = min(end, (owner + 1) * self.part.numel)
+                if owner == previous:
+                    slices[-1] += stop - start
+                else:
+                    slices.append(stop - start)
+                previous, start = owner, stop
+        return slices
+
+    def _flatten(self) -> int:
+        """Bytes of the largest copy that ``allreduce_and_scatter`` makes: two slices or more are joined, one is not."""
+        largest, count, total = 0, 0, 0
+        for numel in self._slices():
+            count, total = count + 1, total + numel
+            if total > self.bucket_size:
+                largest = max(largest, total if count > 1 else 0)
+                count = total = 0
+        return self.grad * max(largest, total if count > 1 else 0)
 
     def reduce(self) -> int:
-        """Reduces what is in the bucket; returns the temporary bytes on top of the level that was reached."""
+        """Reduces what is in the bucket; returns the temporary bytes on top of the level that is reached afterwards."""
         if not self.bucket:
             return 0
-        flatten = self.grad * sum(numel for _, numel in self.bucket) if self._spans_ranks() else 0
-        extra_large = self.elements > self.bucket_size
+        flatten = self._flatten()
         copied = 0
         for index, numel in self.bucket:
-            if index not in self.part.owned:
-                continue
-            if self.offload:
-                copied = max(copied, 4 * min(numel, self.part.numel))
-            else:
-                self.own_buffer = self.grad * self.part.owned_numel
-                copied = self.grad * numel if extra_large else 0
-        waiting = self.grad * self.elements if extra_large else 0
-        self.held -= waiting
+            if index in self.part.owned:
+                if self.offload:
+                    copied = max(copied, NORM_BYTES * min(numel, self.part.numel))
+                else:
+                    self.own_buffer = self.grad * self.part.owned_numel
+        freed = 0
+        if self.elements > self.bucket_size and (self.stage == 2 or self.bucket[0][0] in self.part.owned):
+            # An oversized gradient kept its own storage; stage 1 lets go of it only where it moves into the partition.
+            freed = self.grad * self.elements
+        self.held -= freed
         self.bucket, self.elements = [], 0
-        return max(flatten + waiting, waiting + copied if self.offload else max(waiting, copied))
+        return freed + max(flatten, copied)
 
-    def add(self, index: int, numel: int) -> int:
-        """A gradient arrives; returns the temporary bytes of the reduction that it may trigger."""
+    def add(self, index: int, numel: int, piled_up: bool = False) -> int:
+        """A gradient is handed over; returns the temporary bytes of the reduction that it may trigger.
+
+        Args:
+            index: Position among all parameters.
+            numel: Elements.
+            piled_up: The gradient was counted in ``held`` already (stage 1 reduces after backward).
+        """
         transient = self.reduce() if self.elements + numel > self.bucket_size else 0
-        if numel > self.bucket_size:
-            self.held += self.grad * numel
+        if piled_up != (numel > self.bucket_size):
+            self.held += -self.grad * numel if piled_up else self.grad * numel
         self.bucket.append((index, numel))
         self.elements += numel
         return transient
@@ -165,7 +188,15 @@ def _step_moments(
         TermKey.GRADS_FP32: cast or flatten,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * part.numel,
     }
-    return (Moment("step", "gradients flattened and cast", flattening), Moment("step", "optimizer step", running))
+    norm = dict(steady) | {
+        TermKey.GRADS: kept_grads,
+        TermKey.OPTIMIZER_TEMPORARIES: NORM_BYTES * max(part.first_slice, default=0),
+    }
+    return (
+        Moment("step", "gradient norm", norm),
+        Moment("step", "gradients flattened and cast", flattening),
+        Moment("step", "optimizer step", running),
+    )
 
 
 def _init_moments(
@@ -233,8 +264,16 @@ def _passes(
     if job.stage == 1 and not job.deepspeed.overlap_comm:
         return _late_reduction(groups, orders, job, states, reducer, base)
 
-    def ready(event: GradEvent) -> Level:
-        return reducer.level(reducer.add(event.index, event.tensor.numel))
+    def ready(event: GradEvent) -> tuple[Level, Level]:
+        before = reducer.level()
+        transient = reducer.add(event.index, event.tensor.numel)
+        after = reducer.level()
+        reached = (
+            after.total
+            + transient
+            - (reducer.grad * event.tensor.numel if event.tensor.numel > reducer.bucket_size else 0)
+        )
+        return reducer.level(), plus(before, TermKey.UNSHARDED_GRADS, max(0, reached - before.total))
 
     forward = constant_track(groups, orders, level())
     backward, _ = backward_track(groups, orders, level(), ready)
@@ -249,31 +288,27 @@ def _late_reduction(
     """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
     total = 0
 
-    def ready(event: GradEvent) -> Level:
+    def ready(event: GradEvent) -> tuple[Level, Level]:
         nonlocal total
+        before = level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.UNSHARDED_GRADS: total})
         total += 0 if job.grad_accum > 1 else states.grad * event.tensor.numel
-        return level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.UNSHARDED_GRADS: total})
+        return level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.UNSHARDED_GRADS: total}), before
 
     base = dict(base)
-    all_grads = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
-    if job.grad_accum > 1:
-        base[TermKey.UNSHARDED_GRADS] = all_grads
+    reducer.held = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
+    earlier = {TermKey.UNSHARDED_GRADS: reducer.held} if job.grad_accum > 1 else {}
+    forward = constant_track(groups, orders, level())
     backward, _ = backward_track(groups, orders, level(), ready)
-    moments, waiting = [], all_grads
+    levels = [reducer.level()]
     for index, tensor in enumerate(groups.tensors()):
         if tensor.trainable:
-            transient = reducer.add(index, tensor.numel)
-            moments.append((waiting + transient, reducer.own_buffer))
-            waiting -= 0 if tensor.numel > reducer.bucket_size else states.grad * tensor.numel
-            if tensor.numel > reducer.bucket_size:
-                reducer.held -= states.grad * tensor.numel
-    waiting_bytes, own = max(moments, key=lambda pair: pair[0] + pair[1], default=(0, 0))
-    reducer.reduce()
-    held = level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.GRADS: own, TermKey.UNSHARDED_GRADS: waiting_bytes})
-    clean = {key: size for key, size in base.items() if key != TermKey.UNSHARDED_GRADS}
-    last = Moment("backward", "reduction after the last gradient", _merged(clean, held))
-    forward = constant_track(groups, orders, level())
-    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer
+            waiting = reducer.held
+            transient = reducer.add(index, tensor.numel, piled_up=True)
+            levels.append(reducer.level(transient + max(0, waiting - reducer.held - transient)))
+    levels.append(reducer.level(reducer.reduce()))
+    largest = max(levels, key=lambda found: found.total)
+    last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
+    return (Pass({**base, **earlier}, forward, backward, (last,)),), reducer.own_buffer
 
 
 def _merged(base: dict[str, int], extra: Level) -> dict[str, int]:

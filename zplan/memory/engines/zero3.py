@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
+from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.prefetch import model_calls, replay
 from zplan.memory.engines.walk import GradOrders, constant_track
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.timeline import LayerLevels, Level, Pass, Track, layer_levels, level
+from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
@@ -31,6 +32,8 @@ class _Shards:
     frozen: int
     persistent: int
     """Whole elements of tensors below the persistence threshold: they are kept gathered."""
+    largest: int
+    """Elements of the largest trainable partition."""
     sub_groups: tuple[int, ...]
     """Partitioned elements of each sub-group of trainable tensors."""
 
@@ -66,7 +69,9 @@ def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
         frozen += share(extra, ranks)
     elif trainable:
         trainable[-1] += share(extra, ranks)
-    return _Shards(sum(trainable), frozen, persistent, _sub_groups(trainable, options.sub_group_size))
+    return _Shards(
+        sum(trainable), frozen, persistent, max(trainable, default=0), _sub_groups(trainable, options.sub_group_size)
+    )
 
 
 def _on_gpu_sub_groups(parts: _Shards, job: Job) -> tuple[int, ...]:
@@ -110,9 +115,7 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
 
 
 @lru_cache(maxsize=512)
-def _replayed(
-    groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int
-) -> tuple[Track, Track]:
+def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int) -> tuple[Track, Track]:
     """The coordinator's replay of a step as tracks."""
     depth = len(orders.layers)
     pieces = model_calls(groups, orders, options.param_persistence_threshold)
@@ -134,15 +137,15 @@ def _track(
 ) -> Track:
     """One pass of the replay as a track; code outside of a module with matrices gets the largest of its piece."""
 
-    def levels(piece: int) -> dict[str | int, Level]:
+    def levels(piece: int) -> dict[StateKey, Level]:
         found = collected.get((backward, piece), {"": 0})
         return {module: level(**{TermKey.GATHERED_PARAMS: element_bytes * numel}) for module, numel in found.items()}
 
-    points: list[dict[str | int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
+    points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
         for module, value in levels(index).items():
             points[variant].setdefault(module, []).append((index, value))
-    blocks: list[dict[str | int, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
+    blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
     return Track(True, levels(-1), tuple(blocks), levels(depth))
 
 
@@ -160,7 +163,9 @@ def _step_moments(
         TermKey.GRADS_FP32: cast or states.grad * numel,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
+    norm = dict(steady) | {TermKey.OPTIMIZER_TEMPORARIES: NORM_BYTES * parts.largest}
     return (
+        Moment("step", "gradient norm", norm),
         Moment("step", "sub-group gradients flattened and cast", flattening),
         Moment("step", "optimizer step", running),
     )
