@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from zplan.errors import ZplanError
 from zplan.inputs.count import spec_of_count
 from zplan.inputs.presets import MODELS, find, load_model
 from zplan.memory.estimate import estimate
+from zplan.memory.moments import Estimate
 from zplan.spec import (
     Attention,
     Checkpointing,
@@ -69,7 +70,7 @@ def plans(report: Report) -> list[Plan]:
     for theme in report.get("themes", ()):
         if theme in NOT_A_STEP:
             raise NoPlanError(NOT_A_STEP[theme])
-    setup = report["setup"]
+    setup = {**report["setup"], "framework": report.get("framework")}
     lists = [
         key
         for key in ("gpus", "stage", "params_b", "gpu_mem_gb", "offload", "seq_len")
@@ -89,7 +90,7 @@ def _one(setup: Mapping[str, Any]) -> list[Plan]:
         raise NoPlanError("splits the model or the sequence")
     model = _model(setup)
     cluster = _cluster(setup)
-    stage, offload, to, engine = _strategy(setup, cluster.gpus)
+    stage, offload, to, engine = _strategy(setup, cluster.gpus, str(setup.get("framework", "")).lower())
     found = []
     for micro, seq, saver in _shapes(setup):
         job = Job(
@@ -135,9 +136,9 @@ def _cluster(setup: Mapping[str, Any]) -> ClusterSpec:
             gpu = card_preset(f"{card}-{memory}GB" if memory else card)[0]
         except NoPlanError:
             gpu = None
-    if gpu is None and memory is None:
+    if gpu is None and memory is None and not setup.get("host"):
         raise NoPlanError("the memory of a card is not known")
-    capacity = gpu.memory_bytes if gpu is not None else int(float(memory) * GIB)
+    capacity = gpu.memory_bytes if gpu is not None else int(float(memory) * GIB) if memory is not None else None
     nodes = setup["nodes"] if isinstance(setup.get("nodes"), int) else max(1, gpus // 8) if gpus % 8 == 0 else 1
     host = setup.get("host_ram_gb")
     return ClusterSpec(
@@ -149,7 +150,7 @@ def _cluster(setup: Mapping[str, Any]) -> ClusterSpec:
     )
 
 
-def _strategy(setup: Mapping[str, Any], gpus: int) -> tuple[int, Offload, OffloadTo, Engine]:
+def _strategy(setup: Mapping[str, Any], gpus: int, framework: str) -> tuple[int, Offload, OffloadTo, Engine]:
     """Stage, offload and engine from the report's words."""
     words = str(setup.get("offload", "none")).lower()
     stage = setup.get("stage")
@@ -159,6 +160,10 @@ def _strategy(setup: Mapping[str, Any], gpus: int) -> tuple[int, Offload, Offloa
             raise NoPlanError(f"stage {stage!r} is not one stage")
         words = "cpu" if match is not None and match[2] and words == "none" else words
         stage = int(match[1]) if match is not None else 0
+    if stage is None and "fsdp" in framework:
+        newer = "fsdp2" in framework or "torchtune" in framework
+        offload = Offload.ALL if "cpu" in words or "param" in words else Offload.NONE
+        return 3, offload, OffloadTo.CPU, Engine.FSDP2 if newer else Engine.FSDP1
     if stage is None:
         if gpus > 1:
             raise NoPlanError("which stage ran is not said")
@@ -227,9 +232,18 @@ def judge(report: Report) -> tuple[str, str]:
     good = [verdict != "fits" if wanted == "oom" else verdict != "oom" for verdict in verdicts]
     if len(set(good)) > 1:
         raise NoPlanError("depends on a batch, a sequence or checkpointing that the report does not give")
-    high = [f"{one.runtime.device_high_bytes / GIB:.1f}" for one in results]
-    capacity = (results[0].plan.cluster.gpu_capacity_bytes or 0) / GIB
-    return "right" if good[0] else "wrong", f"{wanted}, but called {verdicts[0]}: up to {high} of {capacity:.1f} GiB"
+    return "right" if good[0] else "wrong", f"{wanted}, but called {verdicts[0]}: {_numbers(results)}"
+
+
+def _numbers(results: Sequence[Estimate]) -> str:
+    """What was predicted, for the least and the most that the report can mean."""
+    cluster = results[0].plan.cluster
+    high = " to ".join(f"{one.runtime.device_high_bytes / GIB:.1f}" for one in results)
+    text = f"{high} GiB per GPU at most, of {(cluster.gpu_capacity_bytes or 0) / GIB:.1f}"
+    if cluster.host_capacity_bytes is not None:
+        ram = " to ".join(f"{one.host.per_node_bytes / GIB:.1f}" for one in results)
+        text += f"; {ram} GiB of RAM per node, of {cluster.host_capacity_bytes / GIB:.1f}"
+    return text
 
 
 def quoted(report: Report) -> str | None:

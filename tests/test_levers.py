@@ -6,16 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from zplan.advice.levers import (
-    Lever,
-    fewest_gpus,
-    levers,
-    longest_sequence,
-    more_gpus,
-    something_fits,
-    ways_out,
-)
+from zplan.advice.levers import Lever, levers
+from zplan.advice.reach import fewest_gpus, longest_sequence, more_gpus, something_fits
 from zplan.advice.space import Pins, Question
+from zplan.advice.ways import ways_out
 from zplan.inputs.cluster import build_cluster
 from zplan.inputs.presets import load_model
 from zplan.memory.estimate import estimate

@@ -355,6 +355,8 @@ def test_plan_file_comes_first(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         ((*BASE, "--price", "-1"), "--price must be a positive number", "--price 2.50"),
         ((*BASE, "--price", "1,2,3"), "3 prices for 1 cards", "one per card"),
         ((*BASE, "--global-batch", "9"), "cannot be split evenly", "--global-batch 8 or 16"),
+        ((*BASE, "--goal", "max-seq", "--seq-len", "2k"), "--goal max-seq looks for what --seq-len fixes", "--seq-len"),
+        ((*BASE, "--goal", "max-micro-batch", "--global-batch", "8"), "what --global-batch fixes", "--global-batch"),
         ((*BASE, "--format", "yaml"), "unknown format", "--format"),
         (("recommend", "--params", "7B", "--gpus", "8"), "how much memory a card has", "--gpu a100-80g"),
         ((*BASE, "--gpu", "a100-80g,h100-80g", "--gpu-mem", "40"), "several", "--gpu-mem out"),

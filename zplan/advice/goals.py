@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from zplan.advice.levers import fewest_gpus, gpu_counts, longest_sequence, something_fits
+from zplan.advice.reach import fewest_gpus, gpu_counts, longest_sequence, something_fits
 from zplan.advice.search import Priced, SearchResult, search
 from zplan.advice.space import Question
 from zplan.errors import ZplanError

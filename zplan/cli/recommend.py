@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 GOAL, CONFIG, OUTPUT = "Goal", "Config", "Output"
+_PLAN_NAMES = {f.name for f in fields(PlanOptions)}
 _SEARCHED = ("micro-batch 1", "no gradient accumulation", "activation checkpointing off", "standard loss", "zero.Init")
 """Assumptions of an estimate that a search decides instead."""
 
@@ -100,7 +101,10 @@ def recommend(plan: PlanOptions, goal: GoalOptions) -> ExitCode:
 
     unit = Unit(parse_word(goal.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
     aim = _goal(goal.goal)
+    _contradiction(aim.value, plan, goal)
     options, source = with_start(plan, verb="recommend")
+    forgotten = set(_PINNED_BY_GOAL.get(aim.value, ())) & _PLAN_NAMES
+    options = replace(options, **dict.fromkeys(forgotten))  # type: ignore[arg-type]
     questions, notes = _questions(options, goal)
     if source is not None:
         notes = (f"the plan of {source}", *notes)
@@ -123,6 +127,21 @@ def recommend(plan: PlanOptions, goal: GoalOptions) -> ExitCode:
 
         draw(paint)
     return ExitCode.OK if found.recommended is not None else ExitCode.DOES_NOT_FIT
+
+
+_PINNED_BY_GOAL = {
+    "max-seq": ("seq_len",),
+    "max-micro-batch": ("micro_batch", "global_batch"),
+}
+"""Options that say what a goal is to find."""
+
+
+def _contradiction(aim: str, plan: PlanOptions, goal: GoalOptions) -> None:
+    """Refuse a goal whose answer was typed as well; what a file or the last plan says is overridden."""
+    for name in _PINNED_BY_GOAL.get(aim, ()):
+        if getattr(goal if name == "global_batch" else plan, name) is not None:
+            flag = "--" + name.replace("_", "-")
+            raise ZplanError(f"--goal {aim} looks for what {flag} fixes", f"leave {flag} or --goal {aim} out")
 
 
 def _goal(word: str | None) -> "Goal":

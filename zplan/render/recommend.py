@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from zplan.advice.levers import WayOut
     from zplan.advice.recommend import Recommendation
     from zplan.advice.search import Priced
+    from zplan.advice.ways import WayOut
 
 _ALTERNATIVES = 6
 

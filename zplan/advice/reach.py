@@ -1,0 +1,118 @@
+"""How far a question reaches: whether anything fits, on how few GPUs, with how long a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from zplan.advice.search import Priced, fits
+from zplan.advice.space import Question, checkpointings, micro_batches, options, refusal, strategies
+from zplan.advice.timing import step_time
+from zplan.errors import ZplanError
+from zplan.memory.estimate import estimate
+from zplan.spec import ClusterSpec
+
+SEQ_STEP = 256
+MOST_GPUS = 8192
+
+
+def more_gpus(cluster: ClusterSpec, gpus: int) -> ClusterSpec | None:
+    """The same machines with another number of GPUs in all, None when that makes no whole nodes."""
+    size = cluster.node.gpus_per_node if cluster.node is not None else max(8, cluster.gpus_per_node)
+    if gpus <= size:
+        return replace(cluster, gpus=gpus, nodes=1)
+    if gpus % size:
+        return None
+    return replace(cluster, gpus=gpus, nodes=gpus // size)
+
+
+def leanest(question: Question) -> list[Priced]:
+    """Of each strategy the plan that needs least: smallest batch, most recomputation, leanest loss and buckets."""
+    found = []
+    pair = micro_batches(question)[0]
+    for strategy in strategies(question):
+        if refusal(question, strategy) is not None:
+            continue
+        saver = checkpointings(question)[-1]
+        base = question.base
+        for job in reversed(list(options(question, strategy))):
+            plan = replace(base, job=replace(job, checkpointing=saver, micro_batch=pair[0], grad_accum=pair[1]))
+            try:
+                memory = estimate(plan)
+            except ZplanError:
+                continue  # a loss kernel or a format without a table: the next leanest
+            found.append(Priced(plan, memory, step_time(plan), strategy))
+            break
+    return found
+
+
+def something_fits(question: Question) -> Priced | None:
+    """The mildest strategy's leanest plan that fits with its high bound; None where nothing does."""
+    fitting = [one for one in leanest_or_none(question) if fits(one.memory)]
+    return min(fitting, key=lambda one: one.strategy.ladder) if fitting else None
+
+
+def leanest_or_none(question: Question) -> list[Priced]:
+    """The same; nothing where the batch cannot be split."""
+    try:
+        return leanest(question)
+    except ZplanError:
+        return []
+
+
+def gpu_counts(cluster: ClusterSpec, above: int = 0, most: int = MOST_GPUS) -> Iterator[ClusterSpec]:
+    """Clusters of the same machines with more than ``above`` GPUs: 1, 2, 4, 8, then whole nodes, by doubling."""
+    gpus = 1
+    while gpus <= most:
+        if gpus > above:
+            larger = more_gpus(cluster, gpus)
+            if larger is not None:
+                yield larger
+        gpus *= 2
+
+
+def fewest_gpus(question: Question, above: int = 0, most: int = MOST_GPUS) -> tuple[int, Priced] | None:
+    """The smallest number of GPUs on which something fits.
+
+    Tries 1, 2, 4, 8 and whole nodes by doubling, then the whole nodes between the last two.
+
+    Returns:
+        The number and a plan that fits, None when nothing fits on ``most``.
+    """
+    last = above
+    for cluster in gpu_counts(question.base.cluster, above, most):
+        fitting = something_fits(_on(question, cluster))
+        if fitting is None:
+            last = cluster.gpus
+            continue
+        size = cluster.gpus_per_node
+        low, high, answer = last, cluster.gpus, fitting
+        while cluster.nodes > 1 and high - low > size:
+            middle = (low + high) // 2 // size * size
+            between = more_gpus(cluster, middle)
+            found = None if between is None or middle <= low else something_fits(_on(question, between))
+            if middle <= low:
+                break
+            low, high, answer = (low, middle, found) if found is not None else (middle, high, answer)
+        return high, answer
+    return None
+
+
+def _on(question: Question, cluster: ClusterSpec) -> Question:
+    return replace(question, base=replace(question.base, cluster=cluster))
+
+
+def longest_sequence(question: Question, most: int) -> int | None:
+    """The longest sequence, in steps of 256 tokens and at most ``most``, with which something fits; None below 256."""
+
+    def good(length: int) -> bool:
+        job = replace(question.base.job, seq_len=length)
+        return something_fits(replace(question, base=replace(question.base, job=job))) is not None
+
+    low, high = 0, most // SEQ_STEP
+    if high and good(high * SEQ_STEP):
+        return most if high * SEQ_STEP == most or good(most) else high * SEQ_STEP
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if good(middle * SEQ_STEP) else (low, middle)
+    return low * SEQ_STEP or None

@@ -1,0 +1,138 @@
+"""Where nothing fits: the shortest ways out, each with its number, cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from zplan.advice.levers import LORA_RANK
+from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
+from zplan.advice.search import Priced, fits
+from zplan.advice.space import CPU_OPTIMIZERS, Question
+from zplan.spec import Engine, Lora, Loss, Precision, Quantize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayOut:
+    """One way to make the job run where nothing fits."""
+
+    name: str
+    change: str
+    flags: str
+    fits: Priced | None
+    """A plan that runs after the change; None when the change alone is not enough."""
+    needs_bytes: int | None = None
+    """Where the change is not enough: the high bound per GPU that is left."""
+    value: int | None = None
+    """The number that the change turns on: GPUs, bytes, tokens."""
+
+
+def ways_out(question: Question) -> tuple[WayOut, ...]:
+    """The shortest ways out for a question that nothing answers, cheapest first.
+
+    First what costs a flag, then what changes the training, then what has to be bought. Ways that are not enough alone
+    come last, with what would still be needed.
+    """
+    found = [way for way in (*_free(question), *_different(question), *_bought(question)) if way is not None]
+    return tuple(sorted(found, key=lambda way: way.fits is None))
+
+
+def _try(name: str, change: str, flags: str, changed: Question) -> WayOut | None:
+    fitting = something_fits(changed)
+    if fitting is not None:
+        return WayOut(name=name, change=change, flags=flags, fits=fitting)
+    left = leanest_or_none(changed)
+    if not left:
+        return None
+    # What fits into host RAM comes closer than what needs less on the GPU, but more there than the node has.
+    least = min(left, key=lambda one: (one.memory.host.verdict == "oom", one.high_bytes))
+    return WayOut(name=name, change=change, flags=flags, fits=None, needs_bytes=least.high_bytes)
+
+
+def _free(question: Question) -> Iterator[WayOut | None]:
+    """Flags that the user pinned, and that stand in the way."""
+    pins, base = question.pins, question.base
+    if pins.checkpointing is not None and pins.checkpointing.kind != "full":
+        changed = replace(question, pins=replace(pins, checkpointing=None))
+        yield _try("checkpointing", "recompute activations", "--checkpointing full", changed)
+    if pins.micro_batch is not None and pins.micro_batch > 1:
+        changed = replace(question, pins=replace(pins, micro_batch=None, grad_accum=None))
+        yield _try("micro_batch", "a smaller micro-batch", "without --micro-batch", changed)
+    if pins.loss is Loss.STANDARD:
+        changed = replace(question, pins=replace(pins, loss=None))
+        yield _try("loss", "a fused loss", "--loss fused", changed)
+    if pins.stage is not None or pins.offload is not None:
+        changed = replace(question, pins=replace(pins, stage=None, offload=None, offload_to=None))
+        yield _try("stage", "another stage or offload", "without --stage and --offload", changed)
+    if base.job.engine in (Engine.DDP, Engine.SINGLE):
+        job = replace(base.job, engine=Engine.DEEPSPEED)
+        changed = replace(question, base=replace(base, job=job))
+        yield _try("engine", "an engine that shards and offloads", "--engine deepspeed", changed)
+
+
+def _different(question: Question) -> Iterator[WayOut | None]:
+    """Changes to what is trained."""
+    base = question.base
+    job = base.job
+    length = longest_sequence(question, job.seq_len)
+    if length is not None and length < job.seq_len:
+        changed = replace(question, base=replace(base, job=replace(job, seq_len=length)))
+        way = _try("seq_len", f"sequences of at most {length:,} tokens", f"--seq-len {length}", changed)
+        yield None if way is None else replace(way, value=length)
+    if job.optimizer in CPU_OPTIMIZERS:
+        changed = replace(question, base=replace(base, job=replace(job, optimizer="adamw_8bit")))
+        yield _try("optimizer_8bit", "8-bit optimizer states", "--optimizer adamw_8bit", changed)
+    if job.precision in (Precision.BF16, Precision.FP32):
+        changed = replace(question, base=replace(base, job=replace(job, precision=Precision.BF16_PURE)))
+        yield _try("bf16_pure", "16-bit states without a master copy", "--precision bf16-pure", changed)
+    if job.lora is None:
+        lora = replace(job, lora=Lora(rank=LORA_RANK))
+        changed = replace(question, base=replace(base, job=lora))
+        yield _try("lora", f"adapters of rank {LORA_RANK} only", f"--lora {LORA_RANK}", changed)
+    if job.quantize is None:
+        qlora = replace(job, lora=job.lora or Lora(rank=LORA_RANK), quantize=Quantize.NF4)
+        changed = replace(question, base=replace(base, job=qlora))
+        yield _try("qlora", "adapters on 4-bit weights", f"--lora {LORA_RANK} --quantize nf4", changed)
+
+
+def _bought(question: Question) -> Iterator[WayOut | None]:
+    """Host RAM, cards, GPUs."""
+    base = question.base
+    cluster = base.cluster
+    if cluster.host_capacity_bytes is not None:
+        roomy = replace(question, base=replace(base, cluster=replace(cluster, host_capacity_bytes=None)))
+        fitting = [one for one in leanest_or_none(roomy) if fits(one.memory)]
+        if fitting:
+            least = min(fitting, key=lambda one: one.memory.host.per_node_bytes)
+            need = host_need(least)
+            yield WayOut(
+                name="host_mem",
+                change=f"{-(-need // 2**30):,} GiB of RAM per node",
+                flags=f"--host-mem {-(-need // 2**30)}GiB",
+                fits=least,
+                value=need,
+            )
+    larger = replace(question, base=replace(base, cluster=replace(cluster, gpu_capacity_bytes=2**60)))
+    possible = [one for one in leanest_or_none(larger) if fits(one.memory)]
+    if possible:
+        least = min(possible, key=lambda one: one.high_bytes)
+        gib = -(-least.high_bytes // 2**30)
+        yield WayOut(
+            name="gpu_mem",
+            change=f"cards with {gib} GiB",
+            flags=f"--gpu-mem {gib}GiB",
+            fits=least,
+            value=least.high_bytes,
+        )
+    count = fewest_gpus(question, above=cluster.gpus)
+    if count is not None:
+        gpus, fitting_plan = count
+        flags = f"--gpus {gpus}"
+        yield WayOut(name="gpus", change=f"{gpus} GPUs", flags=flags, fits=fitting_plan, value=gpus)
+
+
+def host_need(priced: Priced) -> int:
+    """RAM of one node that a plan needs at its peak, pinned rounding included."""
+    host = priced.memory.host
+    rounding = host.per_node_bytes - priced.plan.cluster.gpus_per_node * host.per_rank_bytes
+    return priced.plan.cluster.gpus_per_node * max(host.peak_per_rank_bytes, host.per_rank_bytes) + rounding
