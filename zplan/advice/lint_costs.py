@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from zplan.advice.lint import COSTS, NOTE, Context, Edit, Finding, Rule
 from zplan.inputs.deepspeed import ZERO, auto_values, device, zero_section, zero_value
+from zplan.memory.estimate import estimate
 from zplan.memory.params import layout
-from zplan.spec import DeepSpeedOptions, Offload
+from zplan.spec import DeepSpeedOptions, Offload, Precision
 from zplan.units import GIB, MIB, format_size
 
 LARGE_BYTES = GIB
@@ -190,5 +192,29 @@ def _save(context: Context) -> Iterable[Finding]:
     )
 
 
-COST_RULES: tuple[Rule, ...] = (_bucket, _third, _contiguous, _pinned, _params_alone, _save)
+def _full_precision(context: Context) -> Iterable[Finding]:
+    """No 16-bit format is on, which is DeepSpeed's default and seldom meant."""
+    card = context.plan.cluster.gpu
+    autocast = context.config.get(("torch_autocast", "enabled"), False)
+    lacks = card.lacks if card is not None else ()
+    better = next((name for name in ("bf16", "fp16") if name not in lacks), None)
+    if context.asked("precision") is not Precision.FP32 or autocast or better is None:
+        return ()
+    half = replace(context.plan, job=replace(context.job, precision=Precision(better)))
+    saving = max(0, context.peak_bytes - max(estimate(half).phases.values()))
+    return (
+        context.finding(
+            "full-precision",
+            COSTS,
+            (better,),
+            what="neither bf16 nor fp16 is on: parameters and activations are fp32",
+            why="DeepSpeed's default is fp32; the Trainer and accelerate turn a format on by their own arguments",
+            fix=f'add "{better}": {{"enabled": true}}, unless fp32 is meant',
+            cost=f"{format_size(saving)} at the peak, and the tensor cores' speed",
+            cost_bytes=saving,
+        ),
+    )
+
+
+COST_RULES: tuple[Rule, ...] = (_full_precision, _bucket, _third, _contiguous, _pinned, _params_alone, _save)
 """In no particular order."""
