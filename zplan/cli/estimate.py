@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from zplan.cli.command import Command, takes_options
 from zplan.cli.lastplan import save_last_plan
@@ -36,6 +36,10 @@ def estimate(
     file: Annotated[
         str | None, Argument(metavar="[FILE]", help="A plan file: zplan.yaml, or an estimate's JSON.")
     ] = None,
+    measured: Annotated[
+        str | None,
+        Option("--measured", metavar="FILE", help="Show what `zplan verify --save FILE` measured beside the prediction."),
+    ] = None,
 ) -> ExitCode:
     """Predict the memory of a training run, term by term, before it runs.
 
@@ -55,6 +59,10 @@ def estimate(
         from zplan.cli.filewords import with_planfile
 
         wanted, plan = with_planfile(plan, file)
+    if measured is not None:
+        from zplan.cli.measured import show_beside
+
+        return show_beside(measured, wanted, json=output.json, unit=unit)
     if output.fail_if_oom and wanted.plans[0].cluster.gpu_capacity_bytes is None:
         raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
     estimates = [price(one, worst_rank=wanted.worst_rank) for one in wanted.plans]

@@ -114,7 +114,8 @@ def _kept_log(folder: Path) -> str:
 
 def _measured(request: Request, folder: Path, progress: Progress | None) -> list[dict[str, Any]] | None:
     token = uuid.uuid4().hex
-    env = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+    # Inside an existing job its variables stay: torchrun's own store may be the one to meet at.
+    env = {key: value for key, value in os.environ.items() if request.world is not None or key not in _FOREIGN}
     env.update({TOKEN: token, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "PYTHONUNBUFFERED": "1"})
     job = {
         "case": dict(request.case),
