@@ -297,11 +297,11 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_to_run_next_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     """The commands that are shown can be typed, and mean the plan that was recommended."""
-    assert run([*BASE, "--host-mem", "512", "--lora", "8", "--seq-len", "1k"]) == 0
+    assert run([*BASE, "--host-mem", "512", "--precision", "bf16", "--seq-len", "1k"]) == 0
     line = next(li for li in capsys.readouterr().out.splitlines() if li.strip().startswith("zplan verify"))
     words = line.split()[2:]
-    assert {"--lora", "--host-mem"} <= set(words)
-    value = _json(capsys, *BASE, "--host-mem", "512", "--lora", "8", "--seq-len", "1k")
+    assert {"--precision", "--host-mem"} <= set(words)
+    value = _json(capsys, *BASE, "--host-mem", "512", "--precision", "bf16", "--seq-len", "1k")
     priced = _json(capsys, "estimate", *words)
     assert len(priced["plans"]) == 1
     for key in ("stage", "offload", "micro_batch", "seq_len", "grad_accum", "checkpointing"):
