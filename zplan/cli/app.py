@@ -21,6 +21,7 @@ VERBS = {
     "check": "zplan.cli.check",
     "recommend": "zplan.cli.recommend",
     "sweep": "zplan.cli.sweep",
+    "report": "zplan.cli.report",
     "verify": "zplan.cli.verify",
     "explain": "zplan.cli.explain",
     "presets": "zplan.cli.presets",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import radians, sin
 from typing import TYPE_CHECKING
 
 from zplan.memory.summary import device_base_bytes, overall_verdict, plan_label, short_label, term_title
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 WIDTH = 760.0
 ROW, BAR = 34.0, 22.0
 LABEL, VALUE = 110.0, 150.0
+SLANT = 52
+"""Degrees by which the names below columns lean."""
 MOST_CARDS = 2.5
 """A bar is cut where it is this many times as long as the card: what fits stays readable beside what does not."""
 
@@ -147,7 +150,7 @@ def timeline_svg(estimate: Estimate, *, unit: Unit, prefix: str = "timeline") ->
     capacity = estimate.plan.cluster.gpu_capacity_bytes
     largest = max(1, *(sum(terms.values()) for _, _, terms in columns))
     highest = max(largest, min(capacity or 0, int(1.6 * largest)))
-    left, top, tall = 70.0, 24.0, 240.0
+    left, top, tall = 100.0, 24.0, 240.0
     step, bottom, scale = (WIDTH - left - 40) / len(columns), top + tall, tall / highest
     wide = min(46.0, step * 0.72)
     parts = [patterns(prefix, keys), *_memory_axis(highest, left, bottom, tall, unit)]
@@ -159,8 +162,9 @@ def timeline_svg(estimate: Estimate, *, unit: Unit, prefix: str = "timeline") ->
         y = bottom - capacity * scale
         parts.append(line(left, y, WIDTH - 10, y, stroke_width=2, stroke_dasharray="5 3"))
         parts.append(text(left + 4, y - 5, f"one card: {format_bytes(capacity, unit)}", font_size=11))
-    parts += _phase_band([phase for phase, _, _ in columns], left, step, bottom + 100)
-    shown, height = legend(keys, term_names(keys), prefix, WIDTH, bottom + 124)
+    below = bottom + 34 + max(text_width(name or phase, 11) for phase, name, _ in columns) * sin(radians(SLANT))
+    parts += _phase_band([phase for phase, _, _ in columns], left, step, below)
+    shown, height = legend(keys, term_names(keys), prefix, WIDTH, below + 20)
     description = (
         "Allocated bytes at each moment of a step that can be a peak, from left to right, as stacked columns. "
     )
@@ -203,7 +207,7 @@ def _column(
     if peak:
         labels.append(text(x + wide / 2, y - 5, "peak", text_anchor="middle", font_size=11, font_weight="bold"))
     middle = x + wide / 2 + 4
-    turn = f"rotate(-38 {middle:.1f} {bottom + 14:.1f})"
+    turn = f"rotate(-{SLANT} {middle:.1f} {bottom + 14:.1f})"
     labels.append(text(middle, bottom + 14, name or phase, text_anchor="end", font_size=11, transform=turn))
     return shapes + labels
 

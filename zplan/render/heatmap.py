@@ -55,7 +55,7 @@ def sweep_svg(found: Sweep, edge_of: Frontier | None, *, unit: Unit, prefix: str
     if edge_of is not None:
         lines = frontier_lines(found, edge_of)[:40]
         description += f" {frontier_title(found, edge_of)}: {'; '.join(lines)}."
-    return picture(prefix, width, y + 34, title="What fits", description=description, content=parts)
+    return picture(prefix, width, y + 34, title="What fits", description=description, content=parts, kind="natural")
 
 
 def _block(prefix: str, heat: HeatMap, left: float, y: float, wide: float, unit: Unit) -> tuple[list[str], float]:

@@ -14,6 +14,7 @@ from html import escape
 from zplan.memory.moments import TermKey
 
 INK, PAPER, FAINT = "#1a1a1a", "#ffffff", "#767676"
+MARGIN = 8
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 VERDICT_FILLS = {"fits": "#c8e6c9", "tight": "#ffe49c", "oom": "#f6c1bd", None: "#e4e4e4"}
 VERDICT_MARKS = {"fits": "\u2713", "tight": "!", "oom": "\u2717", None: "?"}
@@ -181,7 +182,16 @@ def patterns(prefix: str, keys: Iterable[str]) -> str:
     )
 
 
-def picture(prefix: str, width: float, height: float, *, title: str, description: str, content: Sequence[str]) -> str:
+def picture(
+    prefix: str,
+    width: float,
+    height: float,
+    *,
+    title: str,
+    description: str,
+    content: Sequence[str],
+    kind: str = "wide",
+) -> str:
     """A whole picture, named and described for screen readers.
 
     Args:
@@ -191,6 +201,7 @@ def picture(prefix: str, width: float, height: float, *, title: str, description
         title: A short name.
         description: What it shows, in sentences; the numbers belong into a table beside it.
         content: Elements.
+        kind: Class for a page's style sheet: ``wide`` fills the page, ``natural`` keeps its size.
 
     Returns:
         An ``svg`` element that also stands alone in a file.
@@ -198,15 +209,17 @@ def picture(prefix: str, width: float, height: float, *, title: str, description
     head = [
         element("title", escape(title), id=f"{prefix}-title"),
         element("desc", escape(description), id=f"{prefix}-desc"),
-        rect(0, 0, width, height, fill=PAPER, class_="z-paper"),
+        rect(-MARGIN, -MARGIN, width + 2 * MARGIN, height + 2 * MARGIN, fill=PAPER, class_="z-paper"),
     ]
+    box = (-MARGIN, -MARGIN, width + 2 * MARGIN, height + 2 * MARGIN)
     return element(
         "svg",
         [*head, *content],
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_number(float(width))} {_number(float(height))}",
-        width=width,
-        height=height,
+        viewBox=" ".join(_number(float(side)) for side in box),
+        width=box[2],
+        height=box[3],
+        class_=kind,
         role="img",
         aria_labelledby=f"{prefix}-title {prefix}-desc",
         font_family=FONT,
