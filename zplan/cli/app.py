@@ -22,6 +22,7 @@ VERBS = {
     "recommend": "zplan.cli.recommend",
     "sweep": "zplan.cli.sweep",
     "report": "zplan.cli.report",
+    "diff": "zplan.cli.diff",
     "verify": "zplan.cli.verify",
     "explain": "zplan.cli.explain",
     "presets": "zplan.cli.presets",
