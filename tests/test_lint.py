@@ -7,9 +7,10 @@ import pytest
 
 from zplan.advice import lint_costs, lint_keys, lint_runs
 from zplan.advice.lint import COSTS, NOTE, SEVERITIES, STOPS, USELESS, fixed_value, lint
-from zplan.advice.lint_files import CLUSTER_KEYS, lint_file
+from zplan.advice.lint_files import _IN_THE_FILE, _OBSOLETE, CLUSTER_KEYS, lint_file
 from zplan.cli.filewords import file_plan
 from zplan.cli.options import PlanOptions
+from zplan.inputs.configfile import read_config_file
 from zplan.inputs.deepspeed import parse_ds_config
 from zplan.inputs.settings import DEEPSPEED, FileWords
 from zplan.memory.estimate import estimate
@@ -531,3 +532,60 @@ def test_arguments_that_disagree_with_the_config():
     (finding,) = lint_file(file, made.reading)
     assert (finding.code, finding.key) == ("trainer-mismatch", "per_device_train_batch_size")
     assert made.plan.job.micro_batch == 1, "the engine goes by its own config"
+
+
+def _accelerate(text, tmp_path):
+    path = tmp_path / "accelerate.yaml"
+    path.write_text(text, encoding="utf-8")
+    file = read_config_file(path)
+    return [
+        (finding.code, finding.key.split(".")[-1], finding.severity, finding.position.line)
+        for finding in lint_file(file, None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("fsdp_version: 2, fsdp_reshard_after_forward: true", []),
+        ("fsdp_version: 2, fsdp_sharding_strategy: FULL_SHARD", [("no-effect", "fsdp_sharding_strategy", USELESS, 2)]),
+        ("fsdp_version: 2, fsdp_use_orig_params: true", [("no-effect", "fsdp_use_orig_params", USELESS, 2)]),
+        ("fsdp_sharding_strategy: FULL_SHARD, fsdp_use_orig_params: true", []),
+        (
+            "fsdp_cpu_ram_efficient_loading: true, fsdp_sync_module_states: false",
+            [("fsdp-loading", "fsdp_sync_module_states", STOPS, 2)],
+        ),
+        (
+            "fsdp_version: 2, fsdp_activation_checkpointing_offload: true",
+            [("fsdp-checkpoints", "fsdp_activation_checkpointing_offload", STOPS, 2)],
+        ),
+    ],
+)
+def test_fsdp_sections(section, expected, tmp_path):
+    assert _accelerate(f"distributed_type: FSDP\nfsdp_config: {{{section}}}\n", tmp_path) == expected
+
+
+def test_what_fsdp2_drops_is_what_accelerate_drops(monkeypatch):
+    from accelerate.utils import FullyShardedDataParallelPlugin
+
+    monkeypatch.setenv("FSDP_VERSION", "2")
+    for key in _OBSOLETE:
+        monkeypatch.setenv(key.upper(), "BACKWARD_PRE" if "backward" in key else "true")
+    plugin = FullyShardedDataParallelPlugin()
+    for key in _OBSOLETE:
+        assert getattr(plugin, key.removeprefix("fsdp_")) is None, key
+
+
+def test_what_may_not_stand_beside_a_deepspeed_config(tmp_path, monkeypatch):
+    (tmp_path / "ds.json").write_text(json.dumps(GOOD))
+    lines = "".join(f"  {key}: 1\n" for key in _IN_THE_FILE)
+    text = "distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
+    found = _accelerate(text + lines, tmp_path)
+    assert {key for code, key, *_ in found if code == "twice"} == {*_IN_THE_FILE, "mixed_precision"}
+
+    from accelerate.utils import DeepSpeedPlugin
+
+    for key in (*_IN_THE_FILE, "mixed_precision"):
+        monkeypatch.setenv("ACCELERATE_CONFIG_DS_FIELDS", key)
+        with pytest.raises(ValueError, match="will be ignored"):
+            DeepSpeedPlugin(hf_ds_config={"zero_optimization": {"stage": 2}})

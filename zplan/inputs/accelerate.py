@@ -66,7 +66,16 @@ def read_accelerate(text: YamlText, *, folder: Path | None = None) -> FileWords:
     unpriced = [key for key in ("parallelism_config", "fp8_config", "megatron_lm_config") if top.raw(key)]
     notes += [f"{key} is not priced" for key in unpriced]
     ignored = (*ignored, *(key for key in top.ignored() if key not in _QUIET))
-    return FileWords(name=text.name, kind=ACCELERATE, words=words, ds=ds, ignored=ignored, notes=tuple(notes))
+    return FileWords(
+        name=text.name,
+        kind=ACCELERATE,
+        words=words,
+        ds=ds,
+        ignored=ignored,
+        notes=tuple(notes),
+        values=text.value,
+        positions=text.positions,
+    )
 
 
 def _precision(top: Section, notes: list[str]) -> str:

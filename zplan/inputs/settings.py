@@ -9,6 +9,7 @@ from pathlib import Path
 from zplan.errors import ZplanError
 from zplan.inputs.deepspeed import DsConfig, read_ds_config
 from zplan.inputs.dsvalues import as_word, real, switch, whole
+from zplan.inputs.jsontext import KeyPath, Position
 from zplan.units import quote
 
 DEEPSPEED, ACCELERATE, TRAINER, LLAMA_FACTORY, AXOLOTL = (
@@ -36,6 +37,10 @@ class FileWords:
     """Keys that don't change memory, or that zplan does not know."""
     notes: tuple[str, ...] = ()
     """What was assumed, in the user's words."""
+    values: Mapping[str, object] = field(default_factory=dict)
+    """The whole file, for the lint."""
+    positions: Mapping[KeyPath, Position] = field(default_factory=dict)
+    """Where its keys stand."""
 
 
 class Section:
