@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
-from zplan.memory.activations.base import ComputeMode
-from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12 import worst_rank
 from zplan.memory.host import host_memory
-from zplan.memory.moments import Estimate, HostMemory, Moment, Runtime, TermKey
-from zplan.memory.optimizers import optimizer_spec
+from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Runtime, TermKey
 from zplan.memory.params import layout
 from zplan.memory.runtime import runtime
-from zplan.memory.stack import build_stack, grad_orders, layer_variants
-from zplan.memory.states import model_states, state_sizes
+from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
+from zplan.memory.states import model_states
 from zplan.memory.timeline import Stack, pass_moments
-from zplan.spec import Engine, Job, Loss, ModelSpec, Plan
-
-_STEP_PHASES = ("forward", "backward", "step")
+from zplan.spec import Engine, ModelSpec, Plan
+from zplan.units import format_size
 
 
 @lru_cache(maxsize=8192)
-def _static_job(job: Job) -> Job:
-    """The job without its batch shape: what an engine's side of a plan depends on."""
-    accum = min(job.grad_accum, 2)  # engines ask whether gradients accumulate, not how often
-    return replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=accum, loss=Loss.STANDARD)
+def _states(model: ModelSpec, facts: JobFacts, ranks: int) -> ModelStates:
+    groups, job = layout(model, facts.job.lora), facts.job
+    return model_states(
+        groups.total + groups.adapters, groups.trainable, facts.states, facts.optimizer, job.stage, ranks
+    )
 
 
-@lru_cache(maxsize=1024)
-def _variants(model: ModelSpec, job: Job) -> tuple[tuple[tuple[int, bool], ...], tuple[int, ...]]:
-    return layer_variants(model, job)
+@lru_cache(maxsize=8192)
+def _worst_rank(model: ModelSpec, facts: JobFacts, ranks: int) -> int | None:
+    """The rank with the largest peak where ranks differ; None where rank 0 stands for all (or is the largest: FSDP2)."""
+    if facts.job.engine is Engine.DEEPSPEED and facts.job.stage in (1, 2) and ranks > 1:
+        return worst_rank(layout(model, facts.job.lora), ranks)
+    return None
 
 
 def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
     moments = list(memory.init)
     for micro_step in memory.passes:
         moments += pass_moments(micro_step, stack)
+    inputs = stack.inputs_bytes
     for moment in memory.step:
-        moments.append(Moment("step", moment.name, {**moment.terms, TermKey.INPUTS: stack.inputs_bytes}))
+        moments.append(_with_inputs(moment, inputs))
     return moments
+
+
+def _with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
+    return Moment.deferred(
+        moment.phase,
+        moment.name,
+        moment.total_bytes + inputs_bytes,
+        lambda: {**moment.terms, TermKey.INPUTS: inputs_bytes},
+    )
 
 
 def _phases(moments: list[Moment]) -> tuple[dict[str, int], Moment]:
@@ -49,41 +57,38 @@ def _phases(moments: list[Moment]) -> tuple[dict[str, int], Moment]:
     phases = {"init": 0, "forward": 0, "backward": 0, "step": 0}
     peak, peak_bytes = moments[0], -1
     for moment in moments:
-        total = moment.total_bytes
-        if total > phases[moment.phase]:
-            phases[moment.phase] = total
-        if total > peak_bytes and moment.phase != "init":
+        total, phase = moment.total_bytes, moment.phase
+        phases[phase] = max(phases[phase], total)
+        if total > peak_bytes and phase != "init":
             peak, peak_bytes = moment, total
     return phases, peak
 
 
 def _verdict(
-    plan: Plan, phases: Mapping[str, int], peak: Moment, worst_bytes: int, run: Runtime, host: HostMemory
+    plan: Plan, init_bytes: int, peak: Moment, worst_bytes: int, run: Runtime, host: HostMemory
 ) -> tuple[str | None, str | None]:
     """fits, tight or oom over everything that must pass: init, the worst rank, host RAM."""
     capacity = plan.cluster.gpu_capacity_bytes
     gpu, because = None, None
     if capacity is not None:
-        overhead_low = run.device_low_bytes - max(worst_bytes, phases["init"])
-        need = max(worst_bytes, phases["init"]) + max(0, overhead_low)
-        phase = "init" if phases["init"] > worst_bytes else peak.phase
+        phase = "init" if init_bytes > worst_bytes else peak.phase
         if run.device_high_bytes <= capacity:
             gpu = "fits"
         elif run.device_expected_bytes <= capacity:
-            gpu, because = "tight", f"{phase}: the high bound is above the card's memory"
+            gpu, because = (
+                "tight",
+                f"{phase}: the high bound, {format_size(run.device_high_bytes)}, is above the card's memory",
+            )
         else:
-            gpu, because = "oom", f"{phase}: needs at least {need} bytes on the GPU"
-    for verdict in ("oom", "tight"):
-        if gpu == verdict:
-            return gpu, because
-        if host.verdict == verdict:
-            return verdict, "host RAM" if verdict == "oom" else "host RAM: pinned rounding is above the node's memory"
-    return gpu or host.verdict, None
-
-
-def _allocated_peak(plan: Plan, job: Job, stack: Stack, orders_rank: int, memory: EngineMemory) -> int:
-    _, peak = _phases(_moments(memory, stack))
-    return peak.total_bytes
+            gpu, because = (
+                "oom",
+                f"{phase}: needs {format_size(run.device_expected_bytes)} of {format_size(capacity)} on the GPU",
+            )
+    if gpu != "oom" and host.verdict == "oom":
+        return "oom", "host RAM"
+    if gpu in ("fits", None) and host.verdict == "tight":
+        return "tight", "host RAM: pinned rounding is above the node's memory"
+    return gpu, because
 
 
 def estimate(plan: Plan) -> Estimate:
@@ -94,37 +99,32 @@ def estimate(plan: Plan) -> Estimate:
 
     Returns:
         The moments, phases, steady state, host memory, device totals and verdict, all in bytes.
+
+    Raises:
+        ZplanError: There is no activation table for the model's code.
     """
-    model, job, ranks = plan.model, plan.job, plan.cluster.gpus
-    groups = layout(model, job.lora)
-    states = state_sizes(job)
-    static = _static_job(job)
-    variants, layers = _variants(model, static)
-    grad_bytes = 2 if states.compute is ComputeMode.CAST else 4
-    stack = build_stack(model, job, states.compute, groups, grad_bytes, variants, layers)
-    orders = grad_orders(stack, variants)
-    memory = engine_memory(model, static, orders, ranks, job.rank)
+    model, job, cluster = plan.model, plan.job, plan.cluster
+    ranks = cluster.gpus
+    facts = job_facts(job)
+    stack = build_stack(model, facts, job.micro_batch, job.seq_len)
+    memory = engine_side(model, facts, ranks, job.rank)
     moments = _moments(memory, stack)
     phases, peak = _phases(moments)
-    peak_bytes = peak.total_bytes
-    worst, worst_bytes = job.rank, peak_bytes
-    if job.engine is Engine.DEEPSPEED and job.stage in (1, 2) and ranks > 1:
-        candidate = worst_rank(groups, ranks)
-        if candidate != job.rank:
-            other = engine_memory(model, static, orders, ranks, candidate)
-            other_bytes = _allocated_peak(plan, job, stack, candidate, other)
-            if other_bytes > worst_bytes:
-                worst, worst_bytes = candidate, other_bytes
-    run = runtime(job.engine, ranks, max(worst_bytes, phases["init"]), plan.cluster.gpu_capacity_bytes)
-    host = host_memory(memory.host, plan.cluster)
-    verdict, because = _verdict(plan, phases, peak, worst_bytes, run, host)
+    worst, worst_bytes = job.rank, peak.total_bytes
+    candidate = _worst_rank(model, facts, ranks)
+    if candidate is not None and candidate != job.rank:
+        _, other = _phases(_moments(engine_side(model, facts, ranks, candidate), stack))
+        if other.total_bytes > worst_bytes:
+            worst, worst_bytes = candidate, other.total_bytes
+    init_bytes = phases["init"]
+    run = runtime(job.engine, ranks, max(worst_bytes, init_bytes), cluster.gpu_capacity_bytes)
+    host = host_memory(memory.host, cluster)
+    verdict, because = _verdict(plan, init_bytes, peak, worst_bytes, run, host)
     return Estimate(
         plan=plan,
         moments=tuple(moments),
         steady={**memory.steady, TermKey.INPUTS: stack.inputs_bytes},
-        model_states=model_states(
-            groups.total + groups.adapters, groups.trainable, states, optimizer_spec(job.optimizer), job.stage, ranks
-        ),
+        model_states=_states(model, facts, ranks),
         host=host,
         runtime=run,
         phases=phases,

@@ -6,7 +6,7 @@ largest moment, never a sum of terms that do not live at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from zplan.spec import Plan
@@ -49,21 +49,54 @@ class TermKey:
     PINNED_ROUNDING = "pinned_rounding"
 
 
-@dataclass(frozen=True, slots=True)
 class Moment:
-    """One instant that can be a peak."""
+    """One instant that can be a peak.
 
-    phase: str
-    """``init``, ``forward``, ``backward`` or ``step``."""
-    name: str
-    """What happens then, in a few words: ``loss``, ``block backward``, ``optimizer step``."""
-    terms: Mapping[str, int]
-    """Term key -> bytes on the GPU, allocated."""
+    Its total is known at once; its terms are put together when somebody looks at them, since a sweep looks at few.
+    """
+
+    __slots__ = ("_build", "_terms", "name", "phase", "total_bytes")
+
+    def __init__(self, phase: str, name: str, terms: Mapping[str, int]) -> None:
+        """A moment whose terms are at hand; zero terms are dropped."""
+        self.phase = phase
+        """``init``, ``forward``, ``backward`` or ``step``."""
+        self.name = name
+        """What happens then, in a few words: ``loss``, ``block backward``, ``optimizer step``."""
+        self._terms: Mapping[str, int] | None = {key: size for key, size in terms.items() if size}
+        self._build: Callable[[], Mapping[str, int]] | None = None
+        self.total_bytes = sum(self._terms.values())
+        """Sum of the terms."""
+
+    @classmethod
+    def deferred(cls, phase: str, name: str, total_bytes: int, build: Callable[[], Mapping[str, int]]) -> Moment:
+        """A moment whose terms are built on demand; they must add up to ``total_bytes``."""
+        moment = cls.__new__(cls)
+        moment.phase, moment.name, moment.total_bytes = phase, name, total_bytes
+        moment._terms, moment._build = None, build
+        return moment
 
     @property
-    def total_bytes(self) -> int:
-        """Sum of the terms."""
-        return sum(self.terms.values())
+    def terms(self) -> Mapping[str, int]:
+        """Term key -> bytes on the GPU, allocated."""
+        if self._terms is None:
+            assert self._build is not None
+            self._terms = {key: size for key, size in self._build().items() if size}
+        return self._terms
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when phase, name and terms are."""
+        if not isinstance(other, Moment):
+            return NotImplemented
+        return (self.phase, self.name, self.terms) == (other.phase, other.name, other.terms)
+
+    def __hash__(self) -> int:
+        """By what is cheap."""
+        return hash((self.phase, self.name, self.total_bytes))
+
+    def __repr__(self) -> str:
+        """For tests."""
+        return f"Moment({self.phase!r}, {self.name!r}, {self.terms!r})"
 
 
 @dataclass(frozen=True, slots=True)

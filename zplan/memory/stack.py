@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
 from zplan.memory.activations import block_memory, head_memory, stem_memory
-from zplan.memory.activations.base import ComputeMode, PieceMemory
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.engines import engine_memory
+from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
-from zplan.memory.params import Layout
-from zplan.memory.timeline import Stack
+from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
+from zplan.memory.params import layout
+from zplan.memory.states import state_sizes
+from zplan.memory.timeline import Stack, StackShape
 from zplan.spec import Job, ModelSpec
 
 INPUT_BYTES_PER_TOKEN = 8
@@ -34,18 +41,64 @@ def layer_variants(model: ModelSpec, job: Job) -> tuple[tuple[tuple[int, bool], 
     return tuple(variants), tuple(layers)
 
 
-def build_stack(
-    model: ModelSpec,
-    job: Job,
-    mode: ComputeMode,
-    groups: Layout,
-    grad_bytes: int,
-    variants: tuple[tuple[int, bool], ...],
-    layers: tuple[int, ...],
-) -> Stack:
-    """Evaluates the activation tables for this batch shape."""
-    batch, seq = job.micro_batch, job.seq_len
-    pieces: list[PieceMemory] = [
+@dataclass(frozen=True, slots=True, eq=False)
+class JobFacts:
+    """What follows from a job whatever its batch shape is; one object per distinct job, so that it is a cheap cache key."""
+
+    job: Job
+    """The job with micro-batch, sequence and rank set to neutral values."""
+    states: StateBytes
+    grad_bytes: int
+    """Element size of a weight gradient as autograd hands it over."""
+    optimizer: OptimizerSpec
+
+    @property
+    def mode(self) -> ComputeMode:
+        """How weights meet activations."""
+        return self.states.compute
+
+
+@lru_cache(maxsize=16384)
+def job_facts(job: Job) -> JobFacts:
+    """The facts of a job; equal but for the batch shape means the same object."""
+    # More than two micro-steps are like two: the first and the last differ.
+    return _static_facts(replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=min(job.grad_accum, 2)))
+
+
+@lru_cache(maxsize=8192)
+def _static_facts(job: Job) -> JobFacts:
+    states = state_sizes(job)
+    return JobFacts(job, states, 2 if states.compute is ComputeMode.CAST else 4, optimizer_spec(job.optimizer))
+
+
+@lru_cache(maxsize=2048)
+def stack_shape(model: ModelSpec, facts: JobFacts) -> StackShape:
+    """What a model's stack has at every batch shape."""
+    groups = layout(model, facts.job.lora)
+    variants, layers = layer_variants(model, facts.job)
+    each = facts.grad_bytes
+    return StackShape(
+        variants=variants,
+        layers=layers,
+        checkpointed=tuple(flag for _, flag in variants),
+        grad_sizes=tuple(tuple(each * t.numel for t in groups.kinds[kind].tensors) for kind, _ in variants),
+        head_grad_sizes=tuple(each * t.numel for t in groups.head.tensors),
+        stem_grad_sizes=tuple(each * t.numel for t in groups.stem.tensors),
+    )
+
+
+@lru_cache(maxsize=16384)
+def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stack:
+    """Evaluates the activation tables for one batch shape.
+
+    Args:
+        model: The architecture.
+        facts: How it is trained.
+        batch: Sequences per GPU.
+        seq: Tokens per sequence.
+    """
+    shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
+    pieces = tuple(
         block_memory(
             model.block_kinds[kind],
             micro_batch=batch,
@@ -55,35 +108,35 @@ def build_stack(
             checkpointed=flag,
             lora=job.lora is not None,
         )
-        for kind, flag in variants
-    ]
-    return Stack(
-        stem=stem_memory(
-            model,
-            micro_batch=batch,
-            seq_len=seq,
-            attention=job.attention,
-            mode=mode,
-            checkpointed=job.checkpointing.kind != "none",
-        ),
-        variants=tuple(pieces),
-        checkpointed=tuple(flag for _, flag in variants),
-        layers=layers,
-        head=head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode),
-        inputs_bytes=INPUT_BYTES_PER_TOKEN * batch * seq,
-        grad_sizes=tuple(tuple(grad_bytes * t.numel for t in groups.kinds[kind].tensors) for kind, _ in variants),
-        head_grad_sizes=tuple(grad_bytes * t.numel for t in groups.head.tensors),
-        stem_grad_sizes=tuple(grad_bytes * t.numel for t in groups.stem.tensors),
+        for kind, flag in shape.variants
     )
+    stem = stem_memory(
+        model,
+        micro_batch=batch,
+        seq_len=seq,
+        attention=job.attention,
+        mode=mode,
+        checkpointed=job.checkpointing.kind != "none",
+    )
+    head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode)
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
 
 
-def grad_orders(stack: Stack, variants: tuple[tuple[int, bool], ...]) -> GradOrders:
-    """The order of gradients in each piece, for engines."""
+@lru_cache(maxsize=2048)
+def grad_orders(model: ModelSpec, facts: JobFacts) -> GradOrders:
+    """The order of gradients in each piece, for engines; the same at every batch shape."""
+    shape, stack = stack_shape(model, facts), build_stack(model, facts, 1, 1)
     return GradOrders(
         stem=stack.stem.grad_order,
         variants=tuple(piece.grad_order for piece in stack.variants),
         head=stack.head.grad_order,
-        variant_kinds=tuple(kind for kind, _ in variants),
-        layers=stack.layers,
-        checkpointed=stack.checkpointed,
+        variant_kinds=tuple(kind for kind, _ in shape.variants),
+        layers=shape.layers,
+        checkpointed=shape.checkpointed,
     )
+
+
+@lru_cache(maxsize=16384)
+def engine_side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> EngineMemory:
+    """The engine's side of a plan, which no batch shape changes."""
+    return engine_memory(model, facts.job, grad_orders(model, facts), ranks, rank)

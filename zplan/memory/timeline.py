@@ -10,11 +10,11 @@ engine's bytes over i can hold the maximum. That keeps the answer exact and an e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from zplan.memory.activations.base import Instant, PieceMemory
 from zplan.memory.moments import Moment, TermKey
-
 
 StateKey = str | int | tuple[int]
 """What an engine's level depends on: a module's name, a count of gradients, or (weight,) while its gradient is handed over."""
@@ -82,9 +82,10 @@ def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The engine's bytes along one pass. Keys are an instant's ``module`` or its ``grads_ready``."""
+    """The engine's bytes along one pass."""
 
-    by_module: bool
+    by: str
+    """What the bytes depend on within a piece: ``any`` (nothing; the key is 0), ``grads`` or ``module``."""
     stem: Mapping[StateKey, Level]
     blocks: tuple[Mapping[StateKey, LayerLevels], ...]
     """One mapping per variant of block (see :class:`Stack`)."""
@@ -103,28 +104,14 @@ class Pass:
     backward: Track
     backward_moments: tuple[Moment, ...] = ()
     """Moments of the backward phase that hold no activations, e.g. the reduction after the last gradient."""
+    base_bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Adds the base up once."""
+        object.__setattr__(self, "base_bytes", sum(self.base.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """The pieces of the model at one batch shape."""
-
-    stem: PieceMemory
-    variants: tuple[PieceMemory, ...]
-    """One per (kind of block, checkpointed or not)."""
-    checkpointed: tuple[bool, ...]
-    layers: tuple[int, ...]
-    """Variant of each layer."""
-    head: PieceMemory
-    inputs_bytes: int
-    grad_sizes: tuple[tuple[int, ...], ...]
-    """For each variant the bytes of each weight's gradient as autograd hands it over."""
-    head_grad_sizes: tuple[int, ...]
-    stem_grad_sizes: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class Kept(NamedTuple):
     """Bytes held by the stem and by the layers before each layer."""
 
     stem: int
@@ -140,15 +127,94 @@ def _held(piece: PieceMemory, forward: bool) -> int:
     return kept + piece.frame_bytes + piece.frame_score_bytes + piece.cast_cache_bytes if forward else kept
 
 
-def _kept_below(stack: Stack, forward: bool) -> _Kept:
-    held = [_held(piece, forward) for piece in stack.variants]
-    stem = _held(stack.stem, forward)
-    if len(set(held)) == 1:
-        return _Kept(stem, held[0], ())
+def _kept_below(stem: PieceMemory, variants: Sequence[PieceMemory], layers: Sequence[int], forward: bool) -> Kept:
+    held = [_held(piece, forward) for piece in variants]
+    if len(held) == 1 or len(set(held)) == 1:
+        return Kept(_held(stem, forward), held[0], ())
     sums = [0]
-    for variant in stack.layers:
+    for variant in layers:
         sums.append(sums[-1] + held[variant])
-    return _Kept(stem, None, tuple(sums))
+    return Kept(_held(stem, forward), None, tuple(sums))
+
+
+class Candidate(NamedTuple):
+    """The largest instant of a piece among those at which an engine holds the same."""
+
+    key: StateKey
+    fallback: StateKey
+    """Key to look under where an engine has no level of its own for ``key``."""
+    own: int
+    """Activations, scores and the gradient that is being handed over."""
+    activation_bytes: int
+    score_bytes: int
+    pending: int
+
+
+Candidates = dict[str, tuple[Candidate, ...]]
+"""For each way in which engines differ within a piece (``Track.by``) what can be its peak."""
+
+
+def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
+    best: dict[tuple[str, StateKey], Candidate] = {}
+    for activation_bytes, score_bytes, ready, module, which in instants:
+        pending = grad_sizes[which] if which >= 0 else 0
+        own = activation_bytes + score_bytes + pending
+        by_grads: StateKey = (which,) if which >= 0 else ready
+        for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", module, "")):
+            known = best.get((by, key))
+            if known is None or own > known.own:
+                best[by, key] = Candidate(key, fallback, own, activation_bytes, score_bytes, pending)
+    found: dict[str, list[Candidate]] = {"any": [], "grads": [], "module": []}
+    for (by, _), candidate in best.items():
+        found[by].append(candidate)
+    return {by: tuple(values) for by, values in found.items()}
+
+
+class Stack:
+    """The pieces of the model at one batch shape."""
+
+    __slots__ = (
+        "backward", "checkpointed", "forward", "head", "inputs_bytes", "kept_backward", "kept_forward", "layers", "stem", "variants",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        stem: PieceMemory,
+        variants: tuple[PieceMemory, ...],
+        head: PieceMemory,
+        shape: StackShape,
+        inputs_bytes: int,
+    ) -> None:
+        self.stem, self.variants, self.head = stem, variants, head
+        self.layers, self.checkpointed = shape.layers, shape.checkpointed
+        pieces = (stem, head, *variants)
+        sizes = (shape.stem_grad_sizes, shape.head_grad_sizes, *shape.grad_sizes)
+        self.forward = tuple(_candidates(piece.forward, ()) for piece in pieces)
+        """Candidates of stem, head and each variant."""
+        self.backward = tuple(_candidates(piece.backward, size) for piece, size in zip(pieces, sizes, strict=True))
+        self.inputs_bytes = inputs_bytes
+        self.kept_forward = _kept_below(stem, variants, shape.layers, True)
+        self.kept_backward = _kept_below(stem, variants, shape.layers, False)
+
+    def stored_bytes(self, layers_below: int, forward: bool) -> int:
+        """What the stem and the first layers hold."""
+        kept = self.kept_forward if forward else self.kept_backward
+        return kept.stem + (layers_below * kept.linear if kept.linear is not None else kept.below[layers_below])
+
+
+@dataclass(frozen=True, slots=True)
+class StackShape:
+    """What a stack has at every batch shape."""
+
+    variants: tuple[tuple[int, bool], ...]
+    """(kind of block, checkpointed) of each variant."""
+    layers: tuple[int, ...]
+    """Variant of each layer."""
+    checkpointed: tuple[bool, ...]
+    grad_sizes: tuple[tuple[int, ...], ...]
+    """For each variant the bytes of each weight's gradient as autograd hands it over."""
+    head_grad_sizes: tuple[int, ...]
+    stem_grad_sizes: tuple[int, ...]
 
 
 def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, int]:
@@ -170,132 +236,127 @@ def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, i
     return terms
 
 
-def _moment(
-    phase: str,
-    name: str,
-    run: Pass,
-    stack: Stack,
-    layers_below: int,
-    instant: Instant | None,
-    engine: Level,
-    pending: int,
-    own: str,
-) -> Moment:
-    terms = dict(run.base)
-    for key, size in _stored_terms(stack, layers_below, phase == "forward").items():
-        terms[key] = terms.get(key, 0) + size
-    terms[TermKey.INPUTS] = terms.get(TermKey.INPUTS, 0) + stack.inputs_bytes
-    if instant is not None:
-        terms[own] = terms.get(own, 0) + instant.activation_bytes
-        terms[TermKey.ATTENTION_SCORES] += instant.score_bytes
-    for key, size in engine.terms:
-        terms[key] = terms.get(key, 0) + size
-    if phase == "backward" and instant is not None and name != "loss backward":
-        pending += stack.head.held_grad_bytes
-    if pending:
-        terms[TermKey.UNSHARDED_GRADS] = terms.get(TermKey.UNSHARDED_GRADS, 0) + pending
-    return Moment(phase, name, {key: size for key, size in terms.items() if size})
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The largest instant of a piece, as a moment that builds its terms on demand."""
 
+    run: Pass
+    stack: Stack
+    forward: bool
+    layers_below: int
+    activation_bytes: int
+    score_bytes: int
+    engine: Level
+    pending: int
+    own: str
+    """Term that the piece's own activations belong to."""
 
-def _key(instant: Instant, by_module: bool, levels: Mapping[StateKey, object]) -> StateKey:
-    """Which of an engine's levels holds at an instant."""
-    if by_module:
-        return instant.module if instant.module in levels else ""
-    if instant.pending_grad >= 0 and (instant.pending_grad,) in levels:
-        return (instant.pending_grad,)
-    return instant.grads_ready
+    def terms(self) -> dict[str, int]:
+        """All terms; zero ones included."""
+        terms = dict(self.run.base)
+        for key, size in _stored_terms(self.stack, self.layers_below, self.forward).items():
+            terms[key] = terms.get(key, 0) + size
+        for key, size in (
+            (TermKey.INPUTS, self.stack.inputs_bytes),
+            (self.own, self.activation_bytes),
+            (TermKey.ATTENTION_SCORES, self.score_bytes),
+            (TermKey.UNSHARDED_GRADS, self.pending),
+            *self.engine.terms,
+        ):
+            terms[key] = terms.get(key, 0) + size
+        return terms
 
 
 def _piece_moment(
-    phase: str,
-    name: str,
-    run: Pass,
-    stack: Stack,
-    piece: PieceMemory,
-    levels: Mapping[StateKey, Level],
-    layers_below: int,
-    grad_sizes: tuple[int, ...],
-    own: str,
-    by_module: bool,
+    forward: bool, run: Pass, stack: Stack, levels: Mapping[StateKey, Level], by: str, stem: bool
 ) -> Moment:
     """Largest instant of the stem or the head."""
-    best = -1
-    chosen: tuple[Instant | None, Level, int] = (None, NOTHING, 0)
-    instants = piece.forward if phase == "forward" else piece.backward
-    for instant in instants:
-        held = levels.get(_key(instant, by_module, levels), NOTHING)
-        pending = grad_sizes[instant.pending_grad] if instant.pending_grad >= 0 else 0
-        total = instant.activation_bytes + instant.score_bytes + held.total + pending
+    best, chosen, engine = -1, _NO_CANDIDATE, NOTHING
+    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][by]:
+        held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
+        total = candidate.own + held.total
         if total > best:
-            best, chosen = total, (instant, held, pending)
-    return _moment(phase, name, run, stack, layers_below, chosen[0], chosen[1], chosen[2], own)
+            best, chosen, engine = total, candidate, held
+    below, pending, depth = 0, chosen.pending, -1
+    if not stem:
+        depth = len(stack.layers)
+        below = stack.stored_bytes(depth, forward)
+    elif not forward:
+        pending += stack.head.held_grad_bytes
+        best += stack.head.held_grad_bytes
+    name, own = _PIECE_NAMES[stem, forward]
+    found = _Found(run, stack, forward, depth, chosen.activation_bytes, chosen.score_bytes, engine, pending, own)
+    total = run.base_bytes + stack.inputs_bytes + below + max(best, 0)
+    return Moment.deferred("forward" if forward else "backward", name, total, found.terms)
 
 
-def _block_moment(phase: str, run: Pass, stack: Stack, track: Track) -> Moment:
+_NO_CANDIDATE = Candidate(0, 0, 0, 0, 0, 0)
+_PIECE_NAMES = {
+    (True, True): ("embedding", TermKey.ACTIVATIONS),
+    (False, True): ("loss", TermKey.LOGITS),
+    (False, False): ("loss backward", TermKey.LOGITS_GRAD),
+    (True, False): ("embedding backward", TermKey.ACTIVATIONS),
+}
+
+
+def _block_moment(forward: bool, run: Pass, stack: Stack, track: Track) -> Moment:
     """Largest instant over all blocks."""
-    kept = _kept_below(stack, phase == "forward")
-    best, best_index = -1, 0
-    chosen: tuple[Instant | None, Level, int] = (None, NOTHING, 0)
-    for variant, piece in enumerate(stack.variants):
-        levels = track.blocks[variant]
-        sizes = stack.grad_sizes[variant]
-        for instant in piece.forward if phase == "forward" else piece.backward:
-            found = levels.get(_key(instant, track.by_module, levels))
+    kept = stack.kept_forward if forward else stack.kept_backward
+    per_layer, below = kept.linear, kept.below
+    best, best_index, chosen, engine = -1, 0, _NO_CANDIDATE, NOTHING
+    pieces = stack.forward if forward else stack.backward
+    for variant, levels in enumerate(track.blocks):
+        candidates = pieces[variant + 2][track.by]
+        if track.after:
+            candidates = (*candidates, _after(stack.variants[variant]))
+        for candidate in candidates:
+            found = levels.get(candidate.key) or levels.get(candidate.fallback)
             if found is None:
-                continue
-            pending = sizes[instant.pending_grad] if instant.pending_grad >= 0 else 0
-            own = instant.activation_bytes + instant.score_bytes + pending
-            if kept.linear is not None:
-                for index, held in found.hull:
-                    total = own + index * kept.linear + held.total
-                    if total > best:
-                        best, best_index, chosen = total, index, (instant, held, pending)
-            else:
-                for index, held in found.points:
-                    total = own + kept.below[index] + held.total
-                    if total > best:
-                        best, best_index, chosen = total, index, (instant, held, pending)
-    return _moment(
-        phase, f"block {phase}", run, stack, best_index, chosen[0], chosen[1], chosen[2], TermKey.ACTIVATIONS
+                if candidate.key != _AFTER:
+                    continue
+                found = track.after[variant]
+            own = candidate.own
+            for index, held in found.hull if per_layer is not None else found.points:
+                total = own + held.total + (index * per_layer if per_layer is not None else below[index])
+                if total > best:
+                    best, best_index, chosen, engine = total, index, candidate, held
+    pending = chosen.pending
+    if not forward:
+        pending += stack.head.held_grad_bytes
+        best += stack.head.held_grad_bytes
+    phase = "forward" if forward else "backward"
+    parts = _Found(
+        run,
+        stack,
+        forward,
+        best_index,
+        chosen.activation_bytes,
+        chosen.score_bytes,
+        engine,
+        pending,
+        TermKey.ACTIVATIONS,
     )
+    total = run.base_bytes + stack.inputs_bytes + kept.stem + max(best, 0)
+    return Moment.deferred(phase, f"block {phase}", total, parts.terms)
+
+
+_AFTER = "after"
+
+
+def _after(piece: PieceMemory) -> Candidate:
+    """A spike after a block: of its activations only the gradient of its input is left."""
+    return Candidate(_AFTER, _AFTER, piece.input_grad_bytes, piece.input_grad_bytes, 0, 0)
 
 
 def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
     """The largest moment of each piece in forward and in backward, for one micro-step."""
-    depth = len(stack.layers)
     forward, backward = run.forward, run.backward
     return [
-        _piece_moment(
-            "forward", "embedding", run, stack, stack.stem, forward.stem, -1, (), TermKey.ACTIVATIONS, forward.by_module
-        ),
-        _block_moment("forward", run, stack, forward),
-        _piece_moment(
-            "forward", "loss", run, stack, stack.head, forward.head, depth, (), TermKey.LOGITS, forward.by_module
-        ),
-        _piece_moment(
-            "backward",
-            "loss backward",
-            run,
-            stack,
-            stack.head,
-            backward.head,
-            depth,
-            stack.head_grad_sizes,
-            TermKey.LOGITS_GRAD,
-            backward.by_module,
-        ),
-        _block_moment("backward", run, stack, backward),
-        _piece_moment(
-            "backward",
-            "embedding backward",
-            run,
-            stack,
-            stack.stem,
-            backward.stem,
-            -1,
-            stack.stem_grad_sizes,
-            TermKey.ACTIVATIONS,
-            backward.by_module,
-        ),
+        _piece_moment(True, run, stack, forward.stem, forward.by, True),
+        _block_moment(True, run, stack, forward),
+        _piece_moment(True, run, stack, forward.head, forward.by, False),
+        _piece_moment(False, run, stack, backward.head, backward.by, False),
+        _block_moment(False, run, stack, backward),
+        _piece_moment(False, run, stack, backward.stem, backward.by, True),
         *run.backward_moments,
     ]

@@ -36,7 +36,7 @@ def _forward_track(units: Units, orders: GradOrders, stage: int, waiting: int) -
         points[variant].append((index, held(kept + own)))
         kept += own if stage == 2 else 0
     blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(p)} for p in points]
-    return Track(False, {0: held(0)}, tuple(blocks), {0: held(kept)})
+    return Track("any", {0: held(0)}, tuple(blocks), {0: held(kept)})
 
 
 def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states: StateBytes) -> tuple[Track, Moment]:
@@ -83,7 +83,7 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
     stem: dict[StateKey, Level] = {count: held(0, root_grads + size) for count, size in enumerate(stem_sums)}
     final = held(0, 2 * (root_grads + stem_sums[-1]))
     blocks: list[dict[StateKey, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
-    track = Track(False, stem, tuple(blocks), head, tuple(layer_levels(points) for points in after))
+    track = Track("grads", stem, tuple(blocks), head, tuple(layer_levels(points) for points in after))
     return track, Moment("backward", "root's flat gradient", dict(final.terms))
 
 

@@ -78,7 +78,7 @@ def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
         **{TermKey.GATHERED_PARAMS: buffers.params(root) + kept, TermKey.PREFETCHED_PARAMS: buffers.gather(last)}
     )
     blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(p)} for p in points]
-    return Track(False, {0: level(**{TermKey.GATHERED_PARAMS: embedding})}, tuple(blocks), {0: loss})
+    return Track("any", {0: level(**{TermKey.GATHERED_PARAMS: embedding})}, tuple(blocks), {0: loss})
 
 
 def _running_sum(tensors: tuple[Tensor, ...], order: tuple[int, ...], element_bytes: int) -> list[int]:
@@ -203,7 +203,7 @@ def fsdp2_memory(
     )
     return EngineMemory(
         steady=steady,
-        passes=(Pass(base, forward, Track(False, stem, blocks, head, after), (last,)),),
+        passes=(Pass(base, forward, Track("grads", stem, blocks, head, after), (last,)),),
         step=(Moment("step", "optimizer step", {key: size for key, size in step.items() if size}),),
         init=(_init(units, steady, states, groups),),
         host=_host(job, states, optimizer, units),
@@ -222,7 +222,7 @@ def _with(track: Track, key: str, size: int) -> Track:
     for per in track.blocks:
         blocks.append({state: layer_levels([(i, more(v)) for i, v in found.points]) for state, found in per.items()})
     return Track(
-        track.by_module,
+        track.by,
         {state: more(value) for state, value in track.stem.items()},
         tuple(blocks),
         {state: more(value) for state, value in track.head.items()},

@@ -92,7 +92,7 @@ def backward_track(
     blocks: list[dict[StateKey, LayerLevels]] = [
         {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
     ]
-    return Track(False, stem, tuple(blocks), head), current
+    return Track("grads", stem, tuple(blocks), head), current
 
 
 def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
@@ -100,10 +100,5 @@ def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
     per_variant: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
         per_variant[variant].append((index, value))
-    blocks: list[dict[StateKey, LayerLevels]] = []
-    for variant, points in enumerate(per_variant):
-        levels = layer_levels(points)
-        blocks.append({count: levels for count in range(len(orders.variants[variant]) + 1)})
-    stem: dict[StateKey, Level] = {count: value for count in range(len(groups.stem.tensors) + 1)}
-    head: dict[StateKey, Level] = {count: value for count in range(len(groups.head.tensors) + 1)}
-    return Track(False, stem, tuple(blocks), head)
+    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(points)} for points in per_variant]
+    return Track("any", {0: value}, tuple(blocks), {0: value})

@@ -146,7 +146,7 @@ def _track(
         for module, value in levels(index).items():
             points[variant].setdefault(module, []).append((index, value))
     blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
-    return Track(True, levels(-1), tuple(blocks), levels(depth))
+    return Track("module", levels(-1), tuple(blocks), levels(depth))
 
 
 def _step_moments(
