@@ -2,6 +2,7 @@
 
     python benchmarks/derive_activations.py                # all families
     python benchmarks/derive_activations.py llama gemma2   # some
+    python benchmarks/derive_activations.py cast lora      # one mode; with adapters
 
 Each family's model runs forward and backward without data at several sets of dimensions; every storage is named by a
 formula in those dimensions; instants that cannot be a peak are dropped. Needs torch and transformers, no GPU.
@@ -22,15 +23,22 @@ TARGET = Path(__file__).resolve().parent.parent / "zplan" / "memory" / "activati
 
 def main() -> None:
     """Writes one module per family and mode."""
-    asked = sys.argv[1:]
+    asked, failed = sys.argv[1:], False
+    lora = "lora" in asked
     modes = [ComputeMode(word) for word in asked if word in set(ComputeMode)] or list(ComputeMode)
     for name in [word for word in asked if word in FAMILIES] or FAMILIES:
         for mode in modes:
             start = time.perf_counter()
-            text, count = family_module(FAMILIES[name], mode)
-            path = TARGET / f"{name.removesuffix('_text')}_{mode.value}.py"
+            try:
+                text, count = family_module(FAMILIES[name], mode, lora=lora)
+            except (ValueError, LookupError) as error:
+                failed = True
+                print(f"{name} {mode.value}: {error}", flush=True)
+                continue
+            path = TARGET / f"{name.removesuffix('_text')}_{mode.value}{'_lora' if lora else ''}.py"
             path.write_text(text, encoding="utf-8")
             print(f"{path.name}: {count} tables, {time.perf_counter() - start:.0f} s", flush=True)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

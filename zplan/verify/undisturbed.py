@@ -1,10 +1,10 @@
 """Undoes what watching changes: autograd adds and scatters in place, unless a dispatch mode is on.
 
-``at::isTensorSubclassLike`` is true for every tensor while a ``TorchDispatchMode`` is active, and where it is true autograd
-does out of place what it does in place otherwise: accumulating into the gradient of a tensor with several uses
-(``input_buffer.cpp``, ``can_accumulate_inplace``) and the backward of indexing and gathering (``FunctionsManual.cpp``). So a
-watched step holds one tensor more at those instants than the step of a user: as large as a block's output, and for tied
-embeddings as large as the whole embedding.
+``at::isTensorSubclassLike`` is true for every tensor while a ``TorchDispatchMode`` is active, and where it is true
+autograd does out of place what it does in place otherwise: accumulating into the gradient of a tensor with several uses
+(``input_buffer.cpp``, ``can_accumulate_inplace``) and the backward of indexing and gathering
+(``FunctionsManual.cpp``). So a watched step holds one tensor more at those instants than the step of a user: as
+large as a block's output, and for tied embeddings as large as the whole embedding.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class InPlace:
         return NotImplemented
 
 
-class _Probe(torch.utils._python_dispatch.TorchDispatchMode):
+class _Probe(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     """Looks at how often a tensor that nobody else holds is counted while it is being watched."""
 
     def __init__(self, owner: InPlace) -> None:

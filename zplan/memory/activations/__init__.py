@@ -1,7 +1,7 @@
 """Activations of a model, piece by piece: what the code keeps for backward and needs while it runs.
 
-Tables in ``tables/`` are derived from transformers' own model code (``benchmarks/derive_activations.py``); the functions
-here put a model's sizes and a batch shape in. All of them are cached, and a first call costs about ten microseconds.
+Tables in ``tables/`` are derived from transformers' own model code by ``benchmarks/derive_activations.py``; the
+functions here put a model's sizes and a batch shape in, and are cached.
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ from importlib import import_module
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.activations.table import Table
-from zplan.spec import Attention
+from zplan.spec import Attention, Weight, WeightKind
 
 Tables = Mapping[str, tuple[Table, ...]]
 
 
 def module_of(implementation: str) -> str:
     """Returns the name of the table module of an implementation key such as ``falcon:two_norms+dropout=none``."""
-    return implementation.split("+")[0].split(":")[0].removesuffix("_text")
+    return implementation.split("+", maxsplit=1)[0].split(":", maxsplit=1)[0].removesuffix("_text")
 
 
 def variation(implementation: str) -> str:
@@ -25,21 +25,36 @@ def variation(implementation: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def tables_of(module: str, mode: ComputeMode) -> Tables:
-    """Returns the tables of a family in one mode.
+def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
+    """Returns the tables of a family in one mode, with adapters on its linear layers or without.
 
     Raises:
         ZplanError: There are none.
     """
     try:
-        loaded = import_module(f"zplan.memory.activations.tables.{module}_{mode.value}")
+        loaded = import_module(f"zplan.memory.activations.tables.{module}_{mode.value}{'_lora' if lora else ''}")
     except ModuleNotFoundError:
         raise ZplanError(
-            f"there are no activation tables for {module}",
+            f"there are no activation tables for {module}{' with adapters' if lora else ''} in {mode.value} mode",
             "derive them: python benchmarks/derive_activations.py, or take a family that has them: zplan presets ls",
         ) from None
     tables: Tables = loaded.TABLES
     return tables
+
+
+def adapted_names(weights: Sequence[Weight]) -> list[str]:
+    """Returns the names of a piece's weights, with two adapter matrices after each linear layer's as peft has them."""
+    names: list[str] = []
+    for weight in weights:
+        names.append(weight.name)
+        if weight.kind in ADAPTED and len(weight.shape) == 2:
+            stem = weight.name.removesuffix(".weight")
+            names += [f"{stem}.lora_A.default.weight", f"{stem}.lora_B.default.weight"]
+    return names
+
+
+ADAPTED = frozenset({WeightKind.LINEAR, WeightKind.CONV1D})
+"""Kinds of weights that peft's ``all-linear`` puts adapters on."""
 
 
 def way_key(attention: Attention, checkpointed: bool) -> str:
@@ -61,7 +76,7 @@ def find(tables: Tables, piece: str, way: str, weights: Sequence[str], *, groupe
         KeyError: No table comes near.
     """
     names = set(weights)
-    for name in (piece, _without(piece, "+act="), piece.split("+")[0]):
+    for name in (piece, _without(piece, "+act="), piece.split("+", maxsplit=1)[0]):
         for key in (f"{name} {way}" if grouped else f"{name} {way} mha", f"{name} {way}"):
             if key in tables:
                 return min(tables[key], key=lambda table: len(names.symmetric_difference(table.order)))

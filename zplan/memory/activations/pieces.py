@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
-from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
+from zplan.memory.activations.find import adapted_names, find, module_of, tables_of, variation, way_key
 from zplan.memory.activations.table import Bound, bind, shifted
 from zplan.spec import Attention, BlockSpec, ModelSpec
 
@@ -21,7 +21,7 @@ def block_memory(
     attention: Attention,
     mode: ComputeMode,
     checkpointed: bool = False,
-    lora: bool = False,
+    lora: int = 0,
 ) -> PieceMemory:
     """Returns what one decoder block keeps and needs, in bytes.
 
@@ -32,7 +32,8 @@ def block_memory(
         attention: Kernel. Code that has none but its own (BLOOM, MPT) is taken as eager.
         mode: How weights meet activations.
         checkpointed: The block keeps its input alone and runs forward again in backward (non-reentrant).
-        lora: Weights are frozen and every linear layer has an adapter.
+        lora: Rank of the adapters on every linear layer, whose own weights are frozen; 0 without adapters. Indices of
+            weights then count each adapted weight's two matrices after it, as ``zplan.memory.params`` lists them.
 
     Raises:
         ZplanError: There is no table for this code.
@@ -49,6 +50,7 @@ def stem_memory(
     attention: Attention,
     mode: ComputeMode,
     checkpointed: bool = False,
+    lora: int = 0,
 ) -> PieceMemory:
     """Returns what comes before the blocks: embeddings, rotary tables, position ids, masks; in bytes.
 
@@ -59,19 +61,19 @@ def stem_memory(
         attention: Kernel.
         mode: How weights meet activations.
         checkpointed: Blocks are checkpointed, so that what they share is held until backward.
+        lora: Rank of adapters, 0 without; the embeddings are then frozen and have no backward.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_stem(model, attention, mode, checkpointed).at(micro_batch, seq_len)
+    return _bound_stem(model, attention, mode, checkpointed, bool(lora)).at(micro_batch, seq_len)
 
 
 @lru_cache(maxsize=1024)
-def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, lora: bool) -> Bound:
-    sizes = dict(block.dims)
-    names = [weight.name for weight in block.weights]
-    tables = tables_of(module_of(block.implementation), mode)
-    del lora
+def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, lora: int) -> Bound:
+    sizes = {**dict(block.dims), "R": int(lora)}
+    names = adapted_names(block.weights) if lora else [weight.name for weight in block.weights]
+    tables = tables_of(module_of(block.implementation), mode, bool(lora))
     try:
         table = find(
             tables,
@@ -82,14 +84,14 @@ def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, chec
         )
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
-    return bind(table, sizes, names)
+    return bind(table, sizes, names, frozen=bool(lora))
 
 
 @lru_cache(maxsize=1024)
-def _bound_stem(model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool) -> Bound:
+def _bound_stem(model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, lora: bool) -> Bound:
     block = model.block_kinds[0]
     names = [weight.name for weight in model.pre]
-    tables = tables_of(module_of(block.implementation), mode)
+    tables = tables_of(module_of(block.implementation), mode, lora)
     piece = f"stem{variation(block.implementation)}"
     try:
         table = find(tables, piece, way_key(attention, checkpointed), names, grouped=True)
@@ -98,7 +100,7 @@ def _bound_stem(model: ModelSpec, attention: Attention, mode: ComputeMode, check
             table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
-    return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names)
+    return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
 
 
 def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> ZplanError:
@@ -111,9 +113,9 @@ def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> Zp
 def flash_backward_scratch_bytes(block: BlockSpec, *, micro_batch: int, seq_len: int) -> int:
     """Returns what the flash-attention kernel allocates inside its backward, which no tensor outside of it shows.
 
-    Formula: T' a d' 4 (fp32 accumulator of the query's gradient) + T' a 4 (row sums), with s rounded up to 128 and d to 32
-    (to 64 above 128); with grouped heads also 2 T a d 2 (gradients of keys and values per query head, in 16 bits).
-    Source: FlashAttention-2, ``mha_bwd`` in ``flash_api.cpp`` as torch carries it (``dq_accum``, ``softmax_d``,
+    Formula: T' a d' 4 (fp32 accumulator of the query's gradient) + T' a 4 (row sums), with s rounded up to 128 and d
+    to 32 (to 64 above 128); with grouped heads also 2 T a d 2 (gradients of keys and values per query head, in 16
+    bits). Source: FlashAttention-2, ``mha_bwd`` in ``flash_api.cpp`` as torch carries it (``dq_accum``, ``softmax_d``,
     ``dk_expanded``, ``dv_expanded``).
     Not measured here: it takes a GPU.
     """

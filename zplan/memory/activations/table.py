@@ -1,4 +1,4 @@
-"""Activation tables and their evaluation: whole coefficients of named products, bound to a model's sizes, then to a batch.
+"""Activation tables and their evaluation: whole coefficients of named products.
 
 A table's rows are linear combinations of its ``columns``, products of symbols such as ``T*h`` (T = b*s). Binding puts a
 block's sizes in, which leaves a few numbers per row; evaluation at a batch shape is then a handful of multiplications.
@@ -15,8 +15,9 @@ from zplan.memory.activations.base import Instant, PieceMemory
 Row = tuple[int, ...]
 """One coefficient per column, in bytes."""
 
-PARTS = ("T", "s", "b", "1", "b*r")
-"""What remains of a column when a model's sizes are put in; r is s rounded up to 32 (memory-efficient attention)."""
+PARTS = ("T", "s", "b", "1", "b*r", "c")
+"""What remains of a column when a model's sizes are put in; r is s rounded up to 32 (memory-efficient attention), c the
+tokens whose logits a chunked or fused loss holds at once."""
 SCORE_PARTS = ("T*s", "s*s", "T*p", "p*s")
 """The same for s x s tensors; p is s rounded up to the alignment of a mask's rows."""
 LOG_SUM_EXP_STEP = 32
@@ -53,7 +54,7 @@ def _numbers(table: Table, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
     found = []
     for column in table.columns:
         names = column.split("*")
-        batch = [name for name in names if name in ("T", "s", "b", "r", "p")]
+        batch = [name for name in names if name in ("T", "s", "b", "r", "p", "c")]
         found.append((parts["*".join(batch) or "1"], prod(sizes[name] for name in names if name not in (*batch, "1"))))
     return found
 
@@ -75,8 +76,14 @@ class Bound:
     plain: bool
     """Every instant is a multiple of T plus a constant."""
 
-    def at(self, micro_batch: int, seq_len: int) -> PieceMemory:
-        """Returns the piece's memory at one batch shape, in bytes."""
+    def at(self, micro_batch: int, seq_len: int, chunk: int = 0) -> PieceMemory:
+        """Returns the piece's memory at one batch shape, in bytes.
+
+        Args:
+            micro_batch: Sequences.
+            seq_len: Tokens of each.
+            chunk: Tokens of a chunk, for a loss that has chunks.
+        """
         tokens = micro_batch * seq_len
         if self.plain:
             return PieceMemory(
@@ -101,10 +108,12 @@ class Bound:
         scores = (tokens * seq_len, seq_len * seq_len, tokens * padded, padded * seq_len)
 
         def size(row: Numbers) -> int:
-            return row[0] * tokens + row[1] * seq_len + row[2] * micro_batch + row[3] + row[4] * rounded
+            return (
+                row[0] * tokens + row[1] * seq_len + row[2] * micro_batch + row[3] + row[4] * rounded + row[5] * chunk
+            )
 
         def score(row: Numbers) -> int:
-            return row[5] * scores[0] + row[6] * scores[1] + row[7] * scores[2] + row[8] * scores[3]
+            return row[6] * scores[0] + row[7] * scores[1] + row[8] * scores[2] + row[9] * scores[3]
 
         return PieceMemory(
             size(self.kept),
@@ -125,7 +134,7 @@ class Bound:
         )
 
 
-def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Bound:
+def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str], *, frozen: bool = False) -> Bound:
     """Puts a model's sizes into a table.
 
     Args:
@@ -134,10 +143,11 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Boun
         weights: Names of the piece's weights, in the order that indices count in. Weights of the table that are not
             among them (tied or shared with another piece) are skipped; biases that the table does not know come
             before their matrix.
+        frozen: Weights that the table does not know have no gradient.
     """
     columns = _numbers(table, sizes)
     index = {name: position for position, name in enumerate(weights)}
-    order, ready_after = _merged_order(table.order, index)
+    order, ready_after = _merged_order(table.order, index, frozen)
 
     def numbers(row: Row) -> Numbers:
         total = [0] * (len(PARTS) + len(SCORE_PARTS))
@@ -169,20 +179,21 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str]) -> Boun
     )
 
 
-def _merged_order(order: Sequence[str], index: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Returns the piece's weights in the order of their gradients, and how many of them are ready after each of the table's."""
+def _merged_order(order: Sequence[str], index: Mapping[str, int], frozen: bool) -> tuple[list[str], list[int]]:
+    """Returns a piece's weights in the order of their gradients, and how many are ready after each of the table's."""
     known = set(order)
     merged: list[str] = []
     ready = [0]
     for name in order:
         bias = name.removesuffix("weight") + "bias"
-        if bias in index and bias not in known:
+        if bias in index and bias not in known and not frozen:
             merged.append(bias)
         if name in index:
             merged.append(name)
         ready.append(len(merged))
     seen = set(merged)
-    merged += [name for name in index if name not in seen]
+    if not frozen:
+        merged += [name for name in index if name not in seen]
     return merged, ready
 
 

@@ -1,1 +1,1 @@
-"""Derives activation tables from the real model code: runs it without data, names every live tensor, writes formulas."""
+"""Derives activation tables from the real model code: runs it without data and names every live tensor."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.spec import Loss, Weight
+from zplan.memory.activations.find import adapted_names
+from zplan.spec import Weight
 from zplan.verify.derive.derive import NO_VARIANT, Sample, Way, sample
 from zplan.verify.derive.families import Family
 from zplan.verify.derive.forms import Monomial, Namer
@@ -28,8 +29,8 @@ def differences(
 ) -> list[str]:
     """Returns where tables and a trace disagree, in words; empty if nowhere, to the byte.
 
-    Compared for the stem, one block of each kind and the head: bytes kept, bytes held by frames and by autocast's cache,
-    the order of gradients, and for every number of matrix gradients that are ready the largest instant.
+    Compared for the stem, one block of each kind and the head: bytes kept, held by frames and by autocast's cache, the
+    order of gradients, and for every number of matrix gradients that are ready the largest instant.
 
     Args:
         family: Which model.
@@ -42,7 +43,8 @@ def differences(
     timeline = Timeline([one.log], _Bytes(), family.layers + 1)
     b, s = one.dims["b"], one.dims["s"]
     spec = one.spec
-    common = {"micro_batch": b, "seq_len": s, "mode": way.mode}
+    rank = one.dims["R"] if way.lora else 0
+    common = {"micro_batch": b, "seq_len": s, "mode": way.mode, "lora": rank}
     found: list[str] = []
     for layer in family.look_at:
         block = spec.block_kinds[spec.layers[layer]]
@@ -51,7 +53,7 @@ def differences(
         found += _compare(block.implementation, timeline.piece(layer + 1), memory, block.weights, prefix, one)
     memory = stem_memory(spec, attention=way.attention, checkpointed=way.checkpointed, **common)
     found += _compare("stem", timeline.piece(0), memory, spec.pre, "", one)
-    memory = head_memory(spec, loss=Loss.STANDARD, **common)
+    memory = head_memory(spec, loss=way.loss, **common)
     found += _compare("head", timeline.piece(family.layers + 1), memory, spec.post, "", one)
     return found
 
@@ -63,7 +65,8 @@ def _number(form: Mapping[Monomial, Any]) -> int:
 def _compare(
     what: str, seen: Piece, told: PieceMemory, weights: tuple[Weight, ...], prefix: str, one: Sample
 ) -> list[str]:
-    names = [weight.name for weight in weights]
+    adapted = any(".lora_A." in name for name in one.weights)
+    names = adapted_names(weights) if adapted else [weight.name for weight in weights]
     order = [name.removeprefix(prefix) for name in seen.order]
     elements = {name.removeprefix(prefix): shape for name, shape in one.weights.items()}
     pairs: dict[str, tuple[object, object]] = {

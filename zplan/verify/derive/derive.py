@@ -6,13 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from random import Random
 from typing import Any
 
 from zplan.inputs.hf import read_config
 from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.heads import chunk_tokens
 from zplan.memory.activations.table import Table
-from zplan.spec import Attention, ModelSpec
+from zplan.spec import Attention, Loss, ModelSpec
 from zplan.verify.derive import trace
 from zplan.verify.derive.families import Family, symbols
 from zplan.verify.derive.forms import Namer, Poly
@@ -21,7 +23,8 @@ from zplan.verify.derive.prune import MATRIX, prune
 from zplan.verify.derive.recorder import Log
 from zplan.verify.derive.write import table
 
-RUNS = 6
+RUNS = 4
+"""Sets of dimensions that a table is derived from: a formula of two terms has to fit two runs more than it needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,9 @@ class Way:
     attention: Attention = Attention.FLASH
     mode: ComputeMode = ComputeMode.CAST
     checkpointed: bool = False
+    loss: Loss = Loss.STANDARD
+    lora: bool = False
+    """Adapters on every linear layer, with the base frozen."""
 
     @property
     def key(self) -> str:
@@ -62,6 +68,9 @@ def sample(
     dims = family.draw(Random(f"{family.model_type} {seed}"))
     if not grouped:
         dims["k"] = dims["a"]
+    if way.loss is Loss.FUSED:
+        # Three whole chunks, so that every run does the same operations.
+        dims |= {"b": 6, "s": 64 << seed % 7, "V": 2 * dims["h"] + 1 + 2 * (seed % 7)}
     config = {"model_type": family.model_type, "num_hidden_layers": family.layers, **family.config(dims), **variant}
     hf = AutoConfig.for_model(**config)
     spec = read_config(json.loads(hf.to_json_string(use_diff=False)), name="traced", source="traced")
@@ -72,15 +81,37 @@ def sample(
         attention=way.attention,
         mode=way.mode,
         checkpointed=way.checkpointed,
+        loss=way.loss,
+        lora_rank=dims["R"] if way.lora else 0,
     )
-    weights = {name: tuple(item.shape) for name, item in model.named_parameters()}
-    return Sample(dims, config, spec, log, weights, trace.blocks_of(model, family.layers)[0])
+    weights = {trace.clean(name): tuple(item.shape) for name, item in model.named_parameters()}
+    return Sample(dims, config, spec, log, weights, trace.clean(trace.blocks_of(model, family.layers)[0]))
 
 
-def block_sizes(one: Sample, layer: int) -> dict[str, int]:
+def block_sizes(one: Sample, layer: int, way: Way) -> dict[str, int]:
     """Values of all symbols of one layer's block."""
     kind = one.spec.block_kinds[one.spec.layers[layer]]
-    return symbols({"b": one.dims["b"], "s": one.dims["s"], "V": one.spec.vocab_size, **dict(kind.dims)})
+    chunk = chunk_tokens(one.spec, way.loss, one.dims["b"] * one.dims["s"])
+    chunked = {"c": chunk} if chunk else {}
+    if way.lora:
+        chunked["R"] = one.dims["R"]
+    return chunked | symbols({"b": one.dims["b"], "s": one.dims["s"], "V": one.spec.vocab_size, **dict(kind.dims)})
+
+
+def telling_seeds(family: Family, runs: int) -> range:
+    """Returns seeds whose dimensions tell all symbols apart: none is (nearly) constant, no two keep their ratio."""
+    for first in range(0, 1000 * runs, runs):
+        seeds = range(first, first + runs)
+        dims = [family.draw(Random(f"{family.model_type} {seed}")) for seed in seeds]
+        columns = {tuple(one[name] for one in dims) for name in dims[0]}
+        varied = all(len(set(values)) >= min(3, runs) for values in columns)
+        ratios = all(
+            len({Fraction(x, y) for x, y in zip(one, other, strict=True)}) > 1
+            for one, other in combinations(columns, 2)
+        )
+        if varied and ratios:
+            return seeds
+    raise ValueError(f"{family.model_type}: no dimensions tell its symbols apart")
 
 
 def derive(
@@ -89,16 +120,18 @@ def derive(
     *,
     variant: Mapping[str, Any] = NO_VARIANT,
     grouped: bool = True,
-    seeds: Sequence[int] = tuple(range(RUNS)),
+    runs: int = RUNS,
 ) -> dict[str, Table]:
     """Returns the tables of a family: implementation key, or ``stem`` and ``head``, to table."""
-    samples = [sample(family, way, seed, variant, grouped) for seed in seeds]
+    samples = [sample(family, way, seed, variant, grouped) for seed in telling_seeds(family, runs)]
     found: dict[str, Table] = {}
     head = family.layers + 1
     for layer in family.look_at:
-        runs = [block_sizes(one, layer) for one in samples]
-        timeline = Timeline([one.log for one in samples], Namer(runs, features(runs)), head)
+        values = [block_sizes(one, layer, way) for one in samples]
+        timeline = Timeline([one.log for one in samples], Namer(values, features(values)), head)
         sizes = _weight_forms(samples, timeline.namer)
+        if way.loss is not Loss.STANDARD:
+            return {"head": table(prune(timeline.piece(head), sizes, ""))}
         key = samples[0].spec.block_kinds[samples[0].spec.layers[layer]].implementation
         found[key] = table(prune(timeline.piece(layer + 1), sizes, f"{samples[0].trunk}.{layer}."))
         if "head" not in found:
@@ -108,11 +141,11 @@ def derive(
 
 
 def features(runs: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
-    """Symbols that tell sizes apart: not constant zero, not equal to an earlier one in every run, not b, s or a rounding."""
+    """Symbols that tell sizes apart: no zeros, none equal to an earlier one in every run, not b, s or a rounding."""
     names: list[str] = []
     for name in runs[0]:
         values = [run[name] for run in runs]
-        if name in ("b", "s", "r", "p") or not all(values):
+        if name in ("b", "s", "r", "p", "c") or not all(values):
             continue
         if not any(values == [run[other] for run in runs] for other in names):
             names.append(name)

@@ -1,7 +1,7 @@
 """Tensors without data that behave like CUDA's: fused dropout, CUDA's autocast lists, CUDA's attention kernels.
 
-Without autocast they live on torch's meta device, which computes like CUDA where the CPU differs (norms keep statistics in
-fp32). Autocast has no policy for meta; there they are fake CPU tensors with CUDA's policy.
+Without autocast they live on torch's meta device, which computes like CUDA where the CPU differs (norms keep
+statistics in fp32). Autocast has no policy for meta; there they are fake CPU tensors with CUDA's policy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
         yield stack.enter_context(attention_as_on_cuda(attention.value))
 
 
-def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:  # noqa: A002
+def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
     """``F.dropout`` as CUDA runs it: one fused operator that keeps a mask of one byte per element.
 
     Source: torch ``Dropout.cpp`` (``is_fused_kernel_acceptable``); off CUDA torch keeps noise in the input's dtype.

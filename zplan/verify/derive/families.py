@@ -78,6 +78,7 @@ def drawn(random: Random) -> Dims:
         "dkv": 8 * random.choice(PRIMES),
         "dn": 8 * random.choice((3, 5, 7, 11)),
         "dr": 8 * random.choice((2, 4, 6)),
+        "R": random.choice((6, 10, 14, 22)),
         "dv": 8 * random.choice((1, 2, 4)),
     }
 
@@ -158,7 +159,7 @@ _ALL = (
         variants=(UNTIED, TIED, {**UNTIED, "attention_bias": True}, {**UNTIED, "mlp_bias": True}),
     ),
     Family("mistral", lambda d: {**_llama(d), "sliding_window": None}, drawn),
-    Family("qwen2", lambda d: _whole(d), whole),
+    Family("qwen2", _whole, whole),
     Family("qwen3", _llama, drawn),
     Family("gemma", _llama, drawn),
     Family("gemma2", lambda d: {**_llama(d), "sliding_window": 10_000_000}, drawn),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
 from math import prod
 
 Monomial = tuple[str, ...]
@@ -22,8 +22,13 @@ BATCH: tuple[Monomial, ...] = (
     ("b", "r"),
     ("b", "p", "s"),
     ("p", "s"),
+    ("c",),
 )
 """Batch parts of a size; r and p are the sequence length rounded up to 32 and 8 (see ``families.symbols``)."""
+
+
+CHUNKED_BATCH: tuple[Monomial, ...] = ((), ("b",), ("b", "s"), ("c",))
+"""Batch parts where a loss has chunks of c tokens: nothing there depends on s alone."""
 
 
 class UnnamedError(LookupError):
@@ -62,7 +67,7 @@ class Namer:
         large = [*sizes, *combinations_with_replacement(features, 3)]
         self.groups: list[list[tuple[Monomial, tuple[int, ...]]]] = []
         for part in BATCH:
-            if not all(name in runs[0] for name in part):
+            if not all(name in runs[0] for name in part) or ("c" in runs[0] and part not in CHUNKED_BATCH):
                 continue
             group = []
             for feature in large if not part else sizes:
@@ -86,10 +91,15 @@ class Namer:
             return {}
         if len(set(sizes)) == 1:
             return {(): Fraction(sizes[0])}
-        for group in self.groups:
-            for mono, values in group:
+        for whole in (True, False):
+            for mono, values in chain.from_iterable(self.groups):
+                if whole and sizes[0] % values[0]:
+                    continue
                 if all(size * values[0] == sizes[0] * value for size, value in zip(sizes, values, strict=True)):
                     return {mono: Fraction(sizes[0], values[0])}
+        return self._find_sum(sizes)
+
+    def _find_sum(self, sizes: tuple[int, ...]) -> Poly:
         for group in (self.groups[-1], *self.groups[:-1]):
             for first, second in combinations(group, 2):
                 found = _solve(sizes, (first, second)) if _promising(sizes, first[1], second[1]) else None
@@ -159,7 +169,8 @@ def dominates(large: Mapping[Monomial, Fraction], small: Mapping[Monomial, Fract
     for mono in {*large, *small}:
         difference = large.get(mono, Fraction(0)) - small.get(mono, Fraction(0))
         (spare if difference > 0 else need)[mono] = abs(difference)
-    for mono, missing in sorted(need.items(), key=lambda item: -len(item[0])):
+    for mono, needed in sorted(need.items(), key=lambda item: -len(item[0])):
+        missing = needed
         for other in sorted(spare, key=len):
             if missing and _below(mono, other):
                 used = min(missing, spare[other])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from zplan.verify.derive.forms import Namer, Poly, add
 from zplan.verify.derive.recorder import Event, Log
-
 
 SCALAR = 8
 """Bytes that a single number takes at most."""
@@ -93,28 +92,39 @@ class Timeline:
 
     def piece(self, index: int) -> Piece:
         """Returns the symbolic timeline of one piece."""
+        kept, frame, cached = self._outliving(index)
+        order = [name for event, name in self._handed_over() if event == index]
+        return Piece(
+            kept=self.total(kept),
+            frame=self.total(frame),
+            cache=self.total(cached),
+            forward=self._forward(index),
+            backward=self._backward(index, set(order)),
+            order=order,
+            input_grad=self.total({uid for uid, piece in self.log.inputs.items() if piece == index}),
+            held=self.total(self._held()) if index == self.head else {},
+        )
+
+    def _outliving(self, index: int) -> tuple[set[int], set[int], set[int]]:
+        """Storages of a piece that are kept for backward, held by the model's frame, held by autocast's cache."""
         mine = {
             uid for uid in range(len(self.sizes)) if self.log.born[uid][0] == "forward" and self.owner(uid) == index
         }
         kept = mine & self.log.last_live
         cached = (mine & self.log.cached_live) - kept
         frame = (mine & self.first("forward", self.head).live) - kept - cached if index < self.head else set()
-        if index < self.head:
-            after = mine & self.first("forward", index + 1).live
-            if after != kept | cached | frame:
-                raise ValueError(f"piece {index}: {[self.log.origin[u] for u in after ^ (kept | cached | frame)]}")
-        order = [name for event, name in self._handed_over() if event == index]
-        inputs = [uid for uid, piece in self.log.inputs.items() if piece == index]
-        return Piece(
-            kept=self.total(kept),
-            frame=self.total(frame),
-            cache=self.total(cached),
-            forward=self._forward(index),
-            backward=self._backward(index),
-            order=order,
-            input_grad=self.total(set(inputs)),
-            held=self.total(self._held()) if index == self.head else {},
-        )
+        return kept, frame, cached
+
+    def _carried(self, index: int) -> set[int]:
+        """Storages of the block before that only die while this piece runs forward (the loop's variable holds them)."""
+        if index < 2:
+            return set()
+        before = self.first("forward", index).live
+        found = {uid for uid in before if self.owner(uid) == index - 1}.difference(*self._outliving(index - 1))
+        late = found & self.first("forward", index + 1).live if index < self.head else set()
+        if late:
+            raise ValueError(f"held for more than one block: {[self.log.origin[uid] for uid in late]}")
+        return found
 
     def _counts(self, uid: int, index: int) -> bool:
         """Whether a live storage belongs to the backward of this piece; the loss and its gradient are the head's."""
@@ -126,12 +136,13 @@ class Timeline:
     def _handed_over(self) -> list[tuple[int, str]]:
         """(piece, weight) in order of hand-over."""
         pieces: list[tuple[int, str]] = []
+        previous = self.log.events[0]
         for event in self.log.events:
             while event.ready > len(pieces):
                 pieces.append((previous.piece, self.log.ready[len(pieces)][0]))
             previous = event
         while len(self.log.ready) > len(pieces):
-            pieces.append((0, self.log.ready[len(pieces)][0]))
+            pieces.append((self.log.events[-1].piece, self.log.ready[len(pieces)][0]))
         return pieces
 
     def _held(self) -> frozenset[int]:
@@ -139,25 +150,28 @@ class Timeline:
 
         The gradient of the residual stream lives as long, since autograd adds to it in place; it is each piece's own.
         """
-        start = self.first("backward", 0).live
+        start = next((e.live for e in self.log.events if e.phase == "backward" and e.piece == 0), frozenset[int]())
         streams = {self.sizes[uid] for uid, piece in self.log.inputs.items() if piece == self.head}
         born = self.log.born
         return frozenset(
             uid
             for uid in start
-            if born[uid] == ("backward", self.head) and self.log.sizes[uid] > SCALAR and self.sizes[uid] not in streams
+            if born[uid][1] == self.head and self.log.sizes[uid] > SCALAR and self.sizes[uid] not in streams
         )
 
     def _forward(self, index: int) -> list[Row]:
         rows = []
+        carried = self._carried(index)
         for event in self.births:
             if event.phase == "forward" and event.piece == index:
                 mine = {uid for uid in event.live if self.log.born[uid][1] <= index <= self.owner(uid)}
-                mine |= {uid for uid in event.live if self.log.born[uid][1] == index}
+                mine |= {uid for uid in event.live if self.log.born[uid][1] == index or uid in carried}
                 rows.append(Row(event.module, 0, "", self.total(mine)))
         return rows
 
-    def _backward(self, index: int) -> list[Row]:
+    def _backward(self, index: int, order: set[str]) -> list[Row]:
+        if not any(event.phase == "backward" and event.piece == index for event in self.births):
+            return []  # a frozen stem has no backward
         start = self.first("backward", index).ready
         held = self._held() if index != self.head else frozenset()
         rows = []
@@ -165,7 +179,7 @@ class Timeline:
             if event.phase != "backward" or event.piece != index:
                 continue
             live = {uid for uid in event.live if uid not in held and self._counts(uid, index)}
-            grads = [uid for uid in live if uid in self.grads]
+            grads = [uid for uid in live if self.grads.get(uid) in order]
             main = max(grads, key=lambda uid: self.log.sizes[uid], default=None)
             pending = "" if main is None else self.grads[main]
             waiting = {} if main is None else self.poly(main)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from zplan.verify.derive.forms import Poly, add, dominates
 from zplan.verify.derive.pieces import Piece, Row
 
-
 MATRIX = ("matrix",)
 """Stands for the size of a weight that is not a vector."""
 
@@ -33,12 +32,11 @@ def prune(piece: Piece, weights: Mapping[str, Poly], prefix: str) -> Piece:
     backward = _candidates(
         [_normal(row, light, heavy_modules, weights) for row in piece.backward], order, light, weights
     )
-    strip = lambda name: name.removeprefix(prefix)  # noqa: E731
     return replace(
         piece,
         forward=forward,
-        backward=[replace(row, pending=strip(row.pending)) for row in backward],
-        order=[strip(name) for name in order],
+        backward=[replace(row, pending=row.pending.removeprefix(prefix)) for row in backward],
+        order=[name.removeprefix(prefix) for name in order],
     )
 
 

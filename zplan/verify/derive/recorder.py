@@ -54,7 +54,7 @@ class Log:
     """Operator, dtype and shape at birth, to read failures by."""
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Counts storages on one device; ``ignore`` are storages that belong to nobody here (weights, token ids)."""
 
     def __init__(self, device: str) -> None:

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from zplan.memory.activations.base import ComputeMode
-from zplan.spec import Attention
-from zplan.verify.derive.recorder import Log, Recorder
+from zplan.spec import Attention, Loss
 from zplan.verify.derive.fakecuda import device_of, like_cuda
+from zplan.verify.derive.recorder import Log, Recorder
+from zplan.verify.dryrun.loss import install_loss
 from zplan.verify.undisturbed import InPlace
 
 
@@ -53,14 +54,14 @@ class _Pieces:
     def __init__(self, recorder: Recorder, model: nn.Module, count: int) -> None:
         self.recorder = recorder
         trunk, blocks = blocks_of(model, count)
-        self.trunk = trunk
+        self.trunk = clean(trunk)
         self.head = count + 1
         for index, block in enumerate(blocks):
             self._hook_block(block, index + 1)
         for name, module in model.named_modules():
             own = any(True for _ in module.parameters(recurse=False))
             if name and (own or not any(True for _ in module.children())):
-                self._hook_leaf(module, self._relative(name))
+                self._hook_leaf(module, self._relative(clean(name)))
 
     def _relative(self, name: str) -> str:
         inside = name.removeprefix(self.trunk + ".")
@@ -111,6 +112,8 @@ def run(
     attention: Attention = Attention.FLASH,
     mode: ComputeMode = ComputeMode.CAST,
     checkpointed: bool = False,
+    loss: Loss = Loss.STANDARD,
+    lora_rank: int = 0,
 ) -> tuple[Log, nn.Module]:
     """Runs one forward and backward pass.
 
@@ -121,6 +124,9 @@ def run(
         attention: Kernel.
         mode: How weights meet activations.
         checkpointed: Whether each block is recomputed in backward (non-reentrant, transformers' default).
+        loss: How the loss is computed.
+        lora_rank: Rank of adapters on every linear layer, with the base frozen; in the weights' own number format, as
+            engines that cast whole models have them. 0: none.
 
     Returns:
         The log, with piece 0 = stem, 1..L = blocks, L+1 = head; and the model.
@@ -129,8 +135,11 @@ def run(
     device = device_of(mode)
     with like_cuda(mode, attention) as implementation:
         model = build(config, implementation, dtype, device)
+        install_loss(model, loss.value)
+        if lora_rank:
+            model = _with_adapters(model, lora_rank, dtype)
         if checkpointed:
-            model.activation_checkpointing_enable()  # type: ignore[operator]
+            model.activation_checkpointing_enable()
         recorder = Recorder(device)
         in_place = InPlace(device)
 
@@ -151,10 +160,10 @@ def run(
         for tensor in inputs.values():
             recorder.ignore(tensor)
         with recorder:
-            loss = _forward(model, inputs, mode, recorder)
+            result = _forward(model, inputs, mode, recorder)
             recorder.log.last_live = frozenset(recorder.live)
             recorder.phase = "backward"
-            loss.backward()
+            result.backward()
     return recorder.log, model
 
 
@@ -168,12 +177,27 @@ def _forward(model: nn.Module, inputs: dict[str, torch.Tensor], mode: ComputeMod
     return loss
 
 
+def _with_adapters(model: nn.Module, rank: int, dtype: torch.dtype) -> nn.Module:
+    import peft
+
+    config = peft.LoraConfig(r=rank, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    adapted: nn.Module = peft.get_peft_model(model, config)
+    for parameter in adapted.parameters():
+        parameter.data = parameter.data.to(dtype)
+    return adapted
+
+
+def clean(name: str) -> str:
+    """Returns a parameter's or module's name without what peft's wrapping adds to it."""
+    return f"{name.removeprefix('base_model.model.')}.".replace(".base_layer.", ".").removesuffix(".")
+
+
 def _watch_gradients(recorder: Recorder, model: nn.Module) -> None:
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
 
-        def handed_over(param: torch.Tensor, name: str = name) -> None:
+        def handed_over(param: torch.Tensor, name: str = clean(name)) -> None:
             assert param.grad is not None
             uid = recorder.storage_id(param.grad)
             assert uid is not None

@@ -10,7 +10,7 @@ from zplan.memory.activations.table import Table
 from zplan.verify.derive.forms import Monomial, Poly
 from zplan.verify.derive.pieces import Piece
 
-BATCH_ORDER = ("T", "b", "s", "r", "p")
+BATCH_ORDER = ("T", "b", "s", "r", "p", "c")
 
 
 def column(mono: Monomial) -> str:
@@ -51,15 +51,15 @@ def table(piece: Piece) -> Table:
 
 def _weight(mono: Monomial) -> int:
     """Sort key: columns of s x s tensors first, then per token, then the rest."""
-    return 100 * (mono.count("s") + mono.count("p") + mono.count("r")) + 10 * mono.count("b") + len(mono)
+    return (
+        100 * (mono.count("s") + mono.count("p") + mono.count("r") + mono.count("c")) + 10 * mono.count("b") + len(mono)
+    )
 
 
 def text(name: str, value: Table) -> str:
     """Returns a table as Python source."""
     lines = [f"{name} = Table(", f"    columns={value.columns!r},", f"    kept={value.kept!r},"]
-    for key in ("frame", "cache", "held"):
-        if getattr(value, key):
-            lines.append(f"    {key}={getattr(value, key)!r},")
+    lines += [f"    {key}={getattr(value, key)!r}," for key in ("frame", "cache", "held") if getattr(value, key)]
     lines += [f"    input_grad={value.input_grad!r},", f"    order={value.order!r},", "    forward=("]
     lines += [f"        ({module!r}, {row!r})," for module, row in value.forward]
     lines += ["    ),", "    backward=("]
@@ -78,7 +78,14 @@ def module_text(header: str, tables: Mapping[str, str], names: Mapping[str, str]
         tables: Variable -> source text.
         names: Key -> variable.
     """
-    parts = [f'"""{header}"""', "", "from zplan.memory.activations.table import Table", "", "# ruff: noqa: E501", "# fmt: off"]
+    parts = [
+        f'"""{header}"""',
+        "",
+        "from zplan.memory.activations.table import Table",
+        "",
+        "# ruff: noqa: E501",
+        "# fmt: off",
+    ]
     parts += [text for _, text in tables.items()]
     parts += ["TABLES = {", *(f"    {key!r}: {variable}," for key, variable in names.items()), "}", ""]
     return "\n".join(parts).replace("'", '"')
