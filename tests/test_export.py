@@ -2,7 +2,10 @@
 
 import json
 import os
+import socket
 import stat
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -322,6 +325,37 @@ def test_the_trainer_takes_the_deepspeed_section():
             theirs.trainer_config_finalize(args, SimpleNamespace(config=SimpleNamespace(hidden_size=4096)), 10)
             assert theirs.mismatches == []
             assert "auto" not in json.dumps(theirs.config)
+
+
+_LOAD = """
+import json, sys
+from transformers import HfArgumentParser, TrainingArguments
+(args,) = HfArgumentParser(TrainingArguments).parse_json_file(sys.argv[1])
+found = {"config": args.hf_deepspeed_config.config, "stage": args.deepspeed_plugin.zero_stage}
+print("FOUND " + json.dumps(found, default=str))
+"""
+
+
+def test_training_arguments_load_with_their_deepspeed_section(tmp_path):
+    """The whole of ``TrainingArguments``, in a process of its own since it starts a process group of one."""
+    options = DeepSpeedOptions(gradient_clipping=1.0, reduce_bucket_size=1000)
+    job = Job(stage=3, offload=Offload.ALL, micro_batch=2, grad_accum=4, deepspeed=options)
+    values = json.loads(write_config(plan_of(job, gpus=1), "trainer"))
+    path = tmp_path / "args.json"
+    path.write_text(json.dumps(values | {"output_dir": str(tmp_path / "out"), "use_cpu": True, "ddp_backend": "gloo"}))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    one = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    environment = os.environ | one | {"DS_ACCELERATOR": "cpu", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", _LOAD, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("FOUND ")]
+    found = json.loads(line.removeprefix("FOUND "))
+    assert found["stage"] == 3
+    config = found["config"]
+    assert (config["train_batch_size"], config["zero_optimization"]["reduce_bucket_size"]) == (8, 1000)
 
 
 def test_optim_names_are_the_trainers():
