@@ -123,7 +123,10 @@ def fsdp1_memory(
     return EngineMemory(
         steady=steady,
         passes=(Pass(steady, _forward_track(units, orders, job.stage, waiting), backward, (last,)),),
-        step=(Moment("step", "optimizer step", {key: size for key, size in step.items() if size}),),
+        step=(
+            Moment("step", "optimizer step", step),
+            Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),
+        ),
         init=(Moment("init", "root sharded last", {key: size for key, size in init.items() if size}),),
         host=host,
         states=states,

@@ -204,7 +204,10 @@ def fsdp2_memory(
     return EngineMemory(
         steady=steady,
         passes=(Pass(base, forward, Track("grads", stem, blocks, head, after), (last,)),),
-        step=(Moment("step", "optimizer step", {key: size for key, size in step.items() if size}),),
+        step=(
+            Moment("step", "optimizer step", step),
+            Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),
+        ),
         init=(_init(units, steady, states, groups),),
         host=_host(job, states, optimizer, units),
         states=states,

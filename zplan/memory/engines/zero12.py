@@ -16,7 +16,7 @@ from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import zero12_flat_numel, zero12_partition_numel
-from zplan.memory.timeline import Level, Pass, level, plus
+from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Job, Offload
 
 
@@ -81,16 +81,21 @@ class _Reducer:
         self.bucket: list[tuple[int, int]] = []
         self.elements = 0
         self.own_buffer = 0
+        self.levels: dict[tuple[int, int], Level] = {}
+        """Levels made so far: most events return to one."""
 
     def level(self, transient: int = 0) -> Level:
         """The current level, with a temporary on top."""
-        return level(
-            **{
-                TermKey.REDUCE_BUCKET: self.buffers,
-                TermKey.GRADS: self.own_buffer,
-                TermKey.UNSHARDED_GRADS: self.held + transient,
-            }
-        )
+        waiting = self.held + transient
+        known = self.levels.get((self.own_buffer, waiting))
+        if known is None:
+            terms = (
+                (TermKey.REDUCE_BUCKET, self.buffers),
+                (TermKey.GRADS, self.own_buffer),
+                (TermKey.UNSHARDED_GRADS, waiting),
+            )
+            known = self.levels[self.own_buffer, waiting] = Level(self.buffers + self.own_buffer + waiting, terms)
+        return known
 
     def _slices(self) -> list[int]:
         """Elements of the bucket's consecutive slices, one per stretch that belongs to one rank (``average_tensor``)."""
@@ -234,11 +239,14 @@ def zero12_memory(
         steady[TermKey.OPTIMIZER] = state_bytes(optimizer, part.numel, states.optimized)
     else:
         steady[TermKey.FLAT_BUFFER] = states.param * groups.largest_trainable
-    passes, kept = _passes(groups, orders, job, states, part, ranks, steady)
+    passes, kept, between = _passes(groups, orders, job, states, part, ranks, steady)
     return EngineMemory(
         steady=steady,
         passes=passes,
-        step=_step_moments(steady, part, states, job, optimizer, kept),
+        step=(
+            *_step_moments(steady, part, states, job, optimizer, kept),
+            Moment("step", "between micro-steps", between),
+        ),
         init=_init_moments(steady, groups, part, states, flat, optimizer),
         host=_host(part, groups, job, states, optimizer),
         states=states,
@@ -254,61 +262,64 @@ def _passes(
     part: _Partition,
     ranks: int,
     steady: dict[str, int],
-) -> tuple[tuple[Pass, ...], int]:
-    """The micro-step that decides, and the bytes of kept gradients that go into the step."""
+) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
+    """The micro-step that decides, the bytes of kept gradients that go into the step, and what lives between micro-steps."""
     reducer = _Reducer(groups, job, states, part, ranks)
     base = dict(steady)
-    if job.grad_accum > 1 and job.stage == 2 and job.offload is Offload.NONE:
-        # Earlier micro-steps left the partition's gradients (all_grad_tensors); the last adds a second copy to them.
-        base[TermKey.GRADS] = states.grad * part.owned_numel
+    waiting, piled_up = level(), False
+    if job.grad_accum > 1:
+        if job.stage == 1:
+            # Stage 1 reduces in the last micro-step only: the model's whole gradients wait, and the bucket with them.
+            reducer.held = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
+            waiting, piled_up = reducer.level(), True
+        elif job.offload is Offload.NONE:
+            # Earlier micro-steps left the partition's gradients (all_grad_tensors); the last adds a second copy to them.
+            base[TermKey.GRADS] = states.grad * part.owned_numel
     if job.stage == 1 and not job.deepspeed.overlap_comm:
-        return _late_reduction(groups, orders, job, states, reducer, base)
+        return _late_reduction(groups, orders, states, reducer, base, waiting)
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
-        before = reducer.level()
-        transient = reducer.add(event.index, event.tensor.numel)
-        after = reducer.level()
-        reached = (
-            after.total
-            + transient
-            - (reducer.grad * event.tensor.numel if event.tensor.numel > reducer.bucket_size else 0)
-        )
-        return reducer.level(), plus(before, TermKey.UNSHARDED_GRADS, max(0, reached - before.total))
+        numel = event.tensor.numel
+        transient = reducer.add(event.index, numel, piled_up)
+        # While it is handed over, an oversized gradient is pending, and not yet among those that wait.
+        handed_over = -reducer.grad * numel if numel > reducer.bucket_size and not piled_up else 0
+        return reducer.level(), reducer.level(transient + handed_over)
 
-    forward = constant_track(groups, orders, level())
-    backward, _ = backward_track(groups, orders, level(), ready)
+    forward = constant_track(groups, orders, waiting)
+    backward, _ = backward_track(groups, orders, waiting, ready)
     after = reducer.reduce()
     last = Moment("backward", "last reduction", _merged(base, reducer.level(after)))
-    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer
+    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
 
 
 def _late_reduction(
-    groups: Layout, orders: GradOrders, job: Job, states: StateBytes, reducer: _Reducer, base: dict[str, int]
-) -> tuple[tuple[Pass, ...], int]:
+    groups: Layout, orders: GradOrders, states: StateBytes, reducer: _Reducer, base: dict[str, int], waiting: Level
+) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
     """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
-    total = 0
+    before = waiting if waiting.total else Level(reducer.buffers, ((TermKey.REDUCE_BUCKET, reducer.buffers),))
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
-        nonlocal total
-        before = level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.UNSHARDED_GRADS: total})
-        total += 0 if job.grad_accum > 1 else states.grad * event.tensor.numel
-        return level(**{TermKey.REDUCE_BUCKET: reducer.buffers, TermKey.UNSHARDED_GRADS: total}), before
+        nonlocal before
+        if waiting.total:
+            return before, before
+        total = before.total + states.grad * event.tensor.numel
+        terms = ((TermKey.REDUCE_BUCKET, reducer.buffers), (TermKey.UNSHARDED_GRADS, total - reducer.buffers))
+        pending, before = before, Level(total, terms)
+        return before, pending
 
-    base = dict(base)
     reducer.held = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
-    earlier = {TermKey.UNSHARDED_GRADS: reducer.held} if job.grad_accum > 1 else {}
-    forward = constant_track(groups, orders, level())
-    backward, _ = backward_track(groups, orders, level(), ready)
+    forward = constant_track(groups, orders, waiting)
+    backward, _ = backward_track(groups, orders, waiting, ready)
     levels = [reducer.level()]
     for index, tensor in enumerate(groups.tensors()):
         if tensor.trainable:
-            waiting = reducer.held
+            held = reducer.held
             transient = reducer.add(index, tensor.numel, piled_up=True)
-            levels.append(reducer.level(transient + max(0, waiting - reducer.held - transient)))
+            levels.append(reducer.level(max(transient, held - reducer.held)))
     levels.append(reducer.level(reducer.reduce()))
     largest = max(levels, key=lambda found: found.total)
     last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
-    return (Pass({**base, **earlier}, forward, backward, (last,)),), reducer.own_buffer
+    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
 
 
 def _merged(base: dict[str, int], extra: Level) -> dict[str, int]:
