@@ -18,8 +18,9 @@ _SMI_FIELDS = ("index", "name", "memory.total", "memory.free", "driver_version",
 _SMI_SECONDS = 20
 _DECORATION = re.compile(r"-(?:hbm\de?|generation|blackwell|server|workstation|edition)(?=-|$)")
 _MEMORY_FIRST = re.compile(r"^(.+)-(\d+gb)-(pcie|nvl)$")
-_SAME_CARD = 0.05
-"""Largest share by which the memory of a card and of its preset differ: drivers differ by 2 %, variants by more."""
+_SAME_CARD = 0.1
+"""Largest share by which the memory of a card and of its preset differ: drivers differ by 2 %, ECC on GDDR memory takes a
+sixteenth, variants of a card differ by a fifth or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
