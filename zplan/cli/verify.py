@@ -111,7 +111,8 @@ def choose(options: PlanOptions) -> "tuple[Plan, Estimate | None, tuple[str, ...
     if plans[0].model is not wanted.plans[0].model:
         model = plans[0].model
         notes.append(f"what runs, and what is predicted, is that shape with its own {model.params} parameters")
-    estimates = [_price(one, worst_rank=wanted.worst_rank) for one in plans]
+    priced = [_price(one, worst_rank=wanted.worst_rank) for one in plans]
+    estimates = [one if not isinstance(one, str) else None for one in priced]
     index = 0
     if len(plans) > 1:
         from zplan.memory.summary import overall_verdict, plan_label
@@ -123,7 +124,9 @@ def choose(options: PlanOptions) -> "tuple[Plan, Estimate | None, tuple[str, ...
         index = fitting[0] if fitting else sharded[0]
         why = "the mildest that is predicted to fit" if fitting else "no verdict names another"
         notes.append(f"{plan_label(plans[index].job)}, {why} (--stage)")
-    estimate = estimates[index]
+    estimate, answer = estimates[index], priced[index]
+    if isinstance(answer, str):
+        notes.append(f"nothing is predicted: {answer}")
     chosen = plans[index] if estimate is None else estimate.plan
     if estimate is None and wanted.worst_rank:
         raise ZplanError("only an estimate knows the worst rank, and there is no formula for this plan", "use --rank 0")
@@ -138,14 +141,12 @@ def _buildable(plan: "Plan") -> "Plan":
     return replace(plan, model=replace(model, params=model.shape_params, active_params=model.shape_params))
 
 
-def _price(plan: "Plan", *, worst_rank: bool) -> "Estimate | None":
-    """The prediction, None for an architecture that there is no formula for."""
+def _price(plan: "Plan", *, worst_rank: bool) -> "Estimate | str":
+    """The prediction, or why there is none: a run needs no formula."""
     try:
         return price(plan, worst_rank=worst_rank)
     except ZplanError as error:
-        if error.exit_code is ExitCode.USAGE:
-            return None
-        raise
+        return error.message
 
 
 def read_launch(plan: "Plan", how: LaunchOptions) -> "tuple[Request, Room]":

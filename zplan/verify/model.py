@@ -9,6 +9,8 @@ from typing import Any
 import torch
 
 from zplan.errors import ExitCode, ZplanError
+from zplan.verify.saying import first_words
+from zplan.verify.dryrun.patching import patched
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "bf16-pure": torch.bfloat16}
 
@@ -20,6 +22,7 @@ def build_model(
     dtype: torch.dtype,
     device: str,
     inside: AbstractContextManager[Any] | None = None,
+    notes: list[str] | None = None,
 ) -> Any:
     """A causal language model in training mode, its weights as the allocator left them (see :func:`fill_weights`).
 
@@ -29,6 +32,7 @@ def build_model(
         dtype: Number format of the weights.
         device: Where to build it.
         inside: A context to construct it in, such as ``deepspeed.zero.Init``.
+        notes: If given, eager attention is used where the model's code has no other, and said here.
 
     Returns:
         The ``...ForCausalLM`` module.
@@ -49,15 +53,18 @@ def build_model(
     try:
         config = transformers.AutoConfig.for_model(model_type, **spec)
         config.use_cache = False
+        if notes is not None and not _has_kernels(config):
+            attention = "eager"
+            notes.append(f"transformers has no flash attention for {model_type}: its own (eager) code runs.")
         config._attn_implementation = attention
         with initialization.no_init_weights(), torch.device(device), inside or nullcontext():
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
     except ZplanError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, ImportError, OSError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    except Exception as error:  # what a config can break is not limited to a few types
+        version = transformers.__version__
         raise ZplanError(
-            f"transformers {transformers.__version__} cannot build a causal language model of type {model_type!r}: {first}",
+            f"transformers {version} cannot build a causal language model of type {model_type!r}: {first_words(error)}",
             "check the config, or try a preset: zplan presets ls models",
         ) from error
     return model.train()
@@ -65,6 +72,14 @@ def build_model(
 
 _NOT_SHAPE = ("architectures", "torch_dtype", "dtype", "transformers_version", "_name_or_path", "auto_map", "use_cache",
               "quantization_config", "_attn_implementation")  # fmt: skip
+
+
+def _has_kernels(config: Any) -> bool:
+    """Whether a model's code can use sdpa or flash attention at all."""
+    from transformers import AutoModelForCausalLM
+
+    kind = AutoModelForCausalLM._model_mapping.get(type(config), None)
+    return kind is None or bool(kind._supports_sdpa or kind._supports_flash_attn)
 
 
 WEIGHT_STD = 0.02
@@ -134,13 +149,15 @@ def decoder_blocks(model: Any) -> tuple[str, torch.nn.ModuleList]:
     return best
 
 
-def add_lora(model: Any, rank: int, targets: tuple[str, ...]) -> Any:
+def add_lora(model: Any, rank: int, targets: tuple[str, ...], *, device: str | None = None, cast: bool = True) -> Any:
     """Wrap a model with peft's low-rank adapters and freeze the rest.
 
     Args:
         model: A Hugging Face model.
         rank: Rank of the adapters.
         targets: Suffixes of module names, or ``("all-linear",)``.
+        device: Where the model is, if not where tensors are made by default.
+        cast: Whether the adapters are held in fp32 on a 16-bit base, as peft does (``autocast_adapter_dtype``).
 
     Returns:
         peft's model.
@@ -154,5 +171,22 @@ def add_lora(model: Any, rank: int, targets: tuple[str, ...]) -> Any:
         raise ZplanError("LoRA needs peft", "pip install peft", ExitCode.MISSING) from error
     wanted: str | list[str] = "all-linear" if tuple(targets) == ("all-linear",) else list(targets)
     config = peft.LoraConfig(r=rank, target_modules=wanted, task_type="CAUSAL_LM", init_lora_weights=False)
-    # peft casts adapters to fp32 when the base is in 16 bits (autocast_adapter_dtype), as users of Trainer get them.
-    return peft.get_peft_model(model, config)
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(model.dtype)
+    try:
+        # Moving a new adapter to where it already is would swap tensors, which torch's fake mode cannot do.
+        with torch.device(device) if device else nullcontext(), patched(torch.utils, "swap_tensors", _keep):
+            wrapped = peft.get_peft_model(model, config, autocast_adapter_dtype=False)
+    finally:
+        torch.set_default_dtype(dtype)
+    for module in wrapped.modules() if cast else ():
+        for name, param in list(module._parameters.items()):
+            if param is not None and param.requires_grad and param.dtype in (torch.bfloat16, torch.float16):
+                module._parameters[name] = torch.nn.Parameter(param.detach().float())
+    return wrapped
+
+
+def _keep(one: torch.Tensor, other: torch.Tensor) -> None:
+    """Stands for ``swap_tensors`` of a tensor and its unchanged self."""
+    if one.dtype != other.dtype or one.device != other.device:
+        raise RuntimeError("an adapter was made in another format than its base")

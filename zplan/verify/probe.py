@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from zplan.errors import ExitCode, ZplanError
+from zplan.verify.saying import first_words
 
 _PR_SET_PDEATHSIG = 1
 
@@ -90,7 +91,7 @@ def main(folder: Path) -> int:
 
 def explain(error: BaseException) -> tuple[str, str, int]:
     """What an exception of torch or an engine means to the user: message, hint, exit code."""
-    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    text = first_words(error)
     lower = str(error).lower()
     if "out of memory" in lower or "can't allocate memory" in lower or isinstance(error, MemoryError):
         return (

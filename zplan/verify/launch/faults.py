@@ -66,13 +66,21 @@ def read_errors(folder: Path) -> dict[int, dict[str, Any]]:
     return found
 
 
+_BEFORE_STEPS = ("start", "import", "connect", "init")
+
+
+def _order(phase: str) -> int:
+    """How far along a phase is among those that do no share of the steps' work."""
+    return _BEFORE_STEPS.index(phase) if phase in _BEFORE_STEPS else len(_BEFORE_STEPS)
+
+
 def hung(statuses: Mapping[int, RankStatus], timeout_s: float, what: str) -> ZplanError:
     """The error for a launch that took too long: the rank that is furthest behind, and where it is."""
     hint = "raise it with --timeout SECONDS, or see the log"
     waited = f"{what} did not end within {timeout_s:g} s"
     if not statuses:
         return ZplanError(f"{waited}: no process came as far as its first line", hint, ExitCode.INTERNAL)
-    last = min(statuses.values(), key=lambda status: (status.share, status.rank))
+    last = min(statuses.values(), key=lambda status: (status.share, _order(status.phase), status.rank))
     others = {status.phase for status in statuses.values()} - {last.phase}
     rest = f", the others in {' and '.join(sorted(others))}" if others else ""
     return ZplanError(f"{waited}: rank {last.rank} was in {last.phase}{rest}", hint, ExitCode.INTERNAL)

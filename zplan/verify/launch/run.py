@@ -117,6 +117,8 @@ def _measured(request: Request, folder: Path, progress: Progress | None) -> list
     # Inside an existing job its variables stay: torchrun's own store may be the one to meet at.
     env = {key: value for key, value in os.environ.items() if request.world is not None or key not in _FOREIGN}
     env.update({TOKEN: token, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "PYTHONUNBUFFERED": "1"})
+    # What torchrun and the engines leave in temporary folders goes with ours.
+    env["TMPDIR"] = str(folder)
     job = {
         "case": dict(request.case),
         "launch": request.launch,
