@@ -136,7 +136,7 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
         The ``attn_implementation`` to give to transformers.
     """
     from transformers import masking_utils
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 
     functional = torch.nn.functional
     masks = masking_utils.ALL_MASK_ATTENTION_FUNCTIONS
@@ -145,6 +145,7 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
         masking_utils.find_packed_sequence_indices,
         ALL_ATTENTION_FUNCTIONS["sdpa"],
         masks["sdpa"],
+        PreTrainedModel._sdpa_can_dispatch,
     )
     # A run on data sees one document per row and builds no mask; without data the question would be answered wrongly.
     masking_utils.find_packed_sequence_indices = _no_mask
@@ -153,6 +154,8 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
     if kind == "flash":
         ALL_ATTENTION_FUNCTIONS["sdpa"] = _flash_interface
         masks["sdpa"] = _no_mask
+        # Models that know flash-attn but not sdpa (soft caps, sinks) take the same path here.
+        PreTrainedModel._sdpa_can_dispatch = lambda self, is_init_check=False: True
     try:
         yield "eager" if kind == "eager" else "sdpa"
     finally:
@@ -161,4 +164,5 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
             masking_utils.find_packed_sequence_indices,
             ALL_ATTENTION_FUNCTIONS["sdpa"],
             masks["sdpa"],
+            PreTrainedModel._sdpa_can_dispatch,
         ) = saved

@@ -11,6 +11,7 @@ import torch
 
 from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.case import Case
+from zplan.verify.dryrun.loss import install_loss
 from zplan.verify.dryrun.steps import PHASE_LABEL
 from zplan.verify.model import add_lora, build_model, checkpoint_blocks, fill_weights
 from zplan.verify.tracker import PhasePeak, Tracker
@@ -53,14 +54,19 @@ class Bench:
                 dtype=dtype,
                 device=self.device if self.stays or inside is not None else "cpu",
                 inside=inside,
+                notes=self.notes if case.attention == "flash" else None,
             )
+            install_loss(model, case.loss)
             self.params = sum(getattr(p, "ds_numel", p.numel()) for p in model.parameters())
             checkpoint_blocks(model, case.checkpointing)
             if case.lora is not None:
-                model = add_lora(model, case.lora, case.lora_targets)
+                self.tracker.label = TermKey.ADAPTERS
+                cast = case.precision != "bf16-pure"
+                model = add_lora(model, case.lora, case.lora_targets, device=self.device, cast=cast)
             if not self.ghost:
                 fill_weights(model)
         finally:
+            self.tracker.label = TermKey.PARAMS
             self.tracker.as_host = False
         self.model = model
         if self.on_model is not None:

@@ -27,7 +27,7 @@ def prepare(bench: Bench) -> StepWork:
     from torch.nn.parallel import DistributedDataParallel
 
     case = bench.case
-    model = bench.build(master_dtype(case.precision))
+    model = bench.build(master_dtype(case.precision, case.lora is not None))
     bench.arrive_whole(model)
     with bench.tracker.creating(TermKey.REDUCE_BUCKET):
         # Without other ranks there is nothing to compare or to send when the wrapper starts.

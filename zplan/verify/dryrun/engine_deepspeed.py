@@ -86,7 +86,7 @@ def prepare(bench: Bench) -> StepWork:
     def backward(loss: torch.Tensor, last: bool) -> None:
         engine.backward(loss)
 
-    return StepWork(lambda: loss_of(case.loss, engine, ids), backward, lambda last: engine.step())
+    return StepWork(lambda: loss_of(engine, ids), backward, lambda last: engine.step())
 
 
 def _shape_only(zeros_like: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

@@ -9,7 +9,7 @@ import torch
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.verify.dryrun.bench import Bench
-from zplan.verify.dryrun.engine_single import torch_step
+from zplan.verify.dryrun.engine_single import master_dtype, torch_step
 from zplan.verify.dryrun.patching import patched, replace
 from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import decoder_blocks
@@ -24,8 +24,7 @@ def prepare(bench: Bench) -> StepWork:
 
     case = bench.case
     offload = bench.ghost and case.offload != "none"
-    pure = case.precision == "bf16-pure"
-    model = bench.build(torch.bfloat16 if pure else torch.float32)
+    model = bench.build(master_dtype(case.precision, case.lora is not None))
     mesh = DeviceMesh("cpu" if bench.ghost else bench.device, torch.arange(case.world))
     options: dict[str, Any] = {
         "mesh": mesh,

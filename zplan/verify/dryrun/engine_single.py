@@ -12,14 +12,25 @@ from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun.loss import loss_of
 from zplan.verify.dryrun.optimizers import torch_optimizer
 from zplan.verify.dryrun.steps import StepWork
+from zplan.verify.model import DTYPES
 
 DEVICE = "cpu"
 """Autocast needs tensors of a device that it knows."""
 
 
-def master_dtype(precision: str) -> torch.dtype:
-    """Number format of the parameters of an engine that computes under autocast."""
-    return torch.bfloat16 if precision == "bf16-pure" else torch.float32
+def master_dtype(precision: str, lora: bool = False) -> torch.dtype:
+    """Number format in which a torch engine's parameters are loaded.
+
+    Args:
+        precision: As in a case.
+        lora: Frozen base weights have no optimizer, so they stay in the 16 bits of their checkpoint.
+
+    Returns:
+        fp32 for weights that are trained in mixed precision, else the precision itself.
+    """
+    if precision == "bf16-pure" or lora:
+        return DTYPES[precision]
+    return torch.float32
 
 
 def autocast(precision: str, device: str) -> Callable[[], AbstractContextManager[Any]]:
@@ -33,7 +44,7 @@ def autocast(precision: str, device: str) -> Callable[[], AbstractContextManager
 def prepare(bench: Bench) -> StepWork:
     """Build the model and its optimizer."""
     case = bench.case
-    model = bench.build(master_dtype(case.precision))
+    model = bench.build(master_dtype(case.precision, case.lora is not None))
     bench.arrive_whole(model)
     return torch_step(bench, model, model.parameters(), autocast(case.precision, bench.device))
 
@@ -65,7 +76,7 @@ def torch_step(
 
     def forward() -> Any:
         with context():
-            return loss_of(case.loss, model, ids)
+            return loss_of(model, ids)
 
     def backward(loss: Any, last: bool) -> None:
         loss.backward()

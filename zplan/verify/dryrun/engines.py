@@ -22,6 +22,7 @@ class EngineModule(Protocol):
 ENGINES = {
     "deepspeed": "zplan.verify.dryrun.engine_deepspeed",
     "fsdp2": "zplan.verify.dryrun.engine_fsdp2",
+    "fsdp1": "zplan.verify.dryrun.engine_fsdp1",
     "ddp": "zplan.verify.dryrun.engine_ddp",
     "single": "zplan.verify.dryrun.engine_single",
 }
