@@ -9,7 +9,7 @@ from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import adapted_names, find, module_of, tables_of, variation, way_key
 from zplan.memory.activations.table import Bound, bind, shifted
-from zplan.spec import Attention, BlockSpec, ModelSpec
+from zplan.spec import Attention, BlockSpec, Loss, ModelSpec
 
 
 @lru_cache(maxsize=8192)
@@ -50,6 +50,7 @@ def stem_memory(
     attention: Attention,
     mode: ComputeMode,
     checkpointed: bool = False,
+    loss: Loss = Loss.STANDARD,
     lora: int = 0,
 ) -> PieceMemory:
     """Returns what comes before the blocks: embeddings, rotary tables, position ids, masks; in bytes.
@@ -61,12 +62,14 @@ def stem_memory(
         attention: Kernel.
         mode: How weights meet activations.
         checkpointed: Blocks are checkpointed, so that what they share is held until backward.
+        loss: With tied embeddings it decides how autograd joins the two gradients: those of chunked and fused losses
+            it can add to in place.
         lora: Rank of adapters, 0 without; the embeddings are then frozen and have no backward.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_stem(model, attention, mode, checkpointed, bool(lora)).at(micro_batch, seq_len)
+    return _bound_stem(model, attention, mode, checkpointed, loss is Loss.STANDARD, bool(lora)).at(micro_batch, seq_len)
 
 
 @lru_cache(maxsize=1024)
@@ -88,14 +91,16 @@ def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, chec
 
 
 @lru_cache(maxsize=1024)
-def _bound_stem(model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, lora: bool) -> Bound:
+def _bound_stem(
+    model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, standard: bool, lora: bool
+) -> Bound:
     block = model.block_kinds[0]
     names = [weight.name for weight in model.pre]
     tables = tables_of(module_of(block.implementation), mode, lora)
     piece = f"stem{variation(block.implementation)}"
     try:
         table = find(tables, piece, way_key(attention, checkpointed), names, grouped=True)
-        if model.tied_embeddings and "stem tied" in tables:
+        if model.tied_embeddings and standard and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
             table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
     except KeyError:

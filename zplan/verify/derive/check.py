@@ -51,7 +51,7 @@ def differences(
         memory = block_memory(block, attention=way.attention, checkpointed=way.checkpointed, **common)
         prefix = f"{one.trunk}.{layer}."
         found += _compare(block.implementation, timeline.piece(layer + 1), memory, block.weights, prefix, one)
-    memory = stem_memory(spec, attention=way.attention, checkpointed=way.checkpointed, **common)
+    memory = stem_memory(spec, attention=way.attention, checkpointed=way.checkpointed, loss=way.loss, **common)
     found += _compare("stem", timeline.piece(0), memory, spec.pre, "", one)
     memory = head_memory(spec, loss=way.loss, **common)
     found += _compare("head", timeline.piece(family.layers + 1), memory, spec.post, "", one)

@@ -585,6 +585,78 @@ T24 = Table(
         (10, "", "", (0, 0, 8, 8, 0, 4)),
     ),
 )
+T25 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
+    kept=(4, 16, 0, 0, 0, 0, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 8, 0, 0, 0)),
+        ("lm_head", (4, 16, 2, 0, 0, 0, 0, 8)),
+        ("", (4, 16, 8, 0, 0, 0, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (4, 16, 8, 2, 0, 2, 0, 20)),
+        (0, "", "", (4, 16, 12, 2, 0, 2, 0, 12)),
+        (0, "lm_head", "", (4, 16, 2, 4, 0, 4, 0, 12)),
+        (0, "lm_head", "lm_head.weight", (4, 16, 0, 4, 0, 4, 0, 12)),
+        (0, "", "lm_head.weight", (4, 16, 12, 12, 0, 0, 0, 12)),
+        (0, "lm_head", "lm_head.weight", (4, 16, 2, 14, 0, 2, 0, 12)),
+        (0, "", "lm_head.weight", (4, 16, 8, 14, 0, 0, 0, 20)),
+        (0, "", "lm_head.weight", (4, 16, 12, 14, 0, 0, 0, 8)),
+        (0, "lm_head", "lm_head.weight", (4, 16, 2, 16, 0, 2, 0, 8)),
+        (1, "", "", (4, 8, 0, 16, 0, 0, 0, 8)),
+        (1, "", "", (6, 8, 0, 0, 0, 0, 4, 8)),
+    ),
+)
+T26 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(4, 8, 0, 0, 2, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 0, 0, 48)),
+        ("", (6, 20, 2, 2, 2, 0, 0)),
+    ),
+    backward=(
+        (0, "", "lm_head.weight", (4, 8, 0, 0, 0, 0, 8)),
+        (1, "", "", (6, 8, 0, 0, 0, 4, 8)),
+    ),
+)
+T27 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
+    kept=(4, 16, 0, 0, 0, 0, 0, 4),
+    held=(0, 0, 0, 0, 0, 2, 0, 0),
+    input_grad=(2, 0, 0, 0, 0, 0, 0, 0),
+    order=("transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 8, 0, 0, 0)),
+        ("", (4, 16, 8, 0, 0, 0, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (4, 16, 0, 4, 0, 6, 0, 12)),
+        (0, "", "", (4, 16, 12, 12, 0, 2, 0, 12)),
+        (0, "", "", (4, 16, 2, 14, 0, 4, 0, 12)),
+        (0, "", "", (4, 16, 8, 14, 0, 2, 0, 20)),
+        (0, "", "", (4, 16, 12, 14, 0, 2, 0, 8)),
+        (0, "", "", (4, 16, 2, 16, 0, 4, 0, 8)),
+        (0, "", "", (6, 8, 0, 0, 0, 2, 4, 8)),
+    ),
+)
+T28 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(4, 8, 0, 0, 2, 0, 4),
+    held=(0, 0, 0, 0, 2, 0, 0),
+    input_grad=(2, 0, 0, 0, 0, 0, 0),
+    order=("transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 0, 0, 48)),
+        ("", (6, 20, 2, 2, 2, 0, 0)),
+    ),
+    backward=(
+        (0, "", "", (6, 8, 0, 0, 2, 4, 8)),
+    ),
+)
 TABLES = {
     "head standard": (T0,),
     "stem flash": (T1,),
@@ -614,4 +686,8 @@ TABLES = {
     "gpt2+dropout=none eager": (T22,),
     "stem+dropout=none eager checkpointed": (T23,),
     "gpt2+dropout=none eager checkpointed": (T24,),
+    "head chunked": (T25,),
+    "head fused": (T26,),
+    "head tied chunked": (T27,),
+    "head tied fused": (T28,),
 }
