@@ -125,11 +125,10 @@ def _expand(part: str, field: str, flag: str) -> list[str]:
 
 
 def _ends(match: re.Match[str], field: str, flag: str, part: str) -> tuple[Decimal, Decimal, str]:
-    """Both ends in one unit: the first's, or plain tokens where one end has none."""
+    """Both ends in one unit: the first's, or plain tokens where the range mixes them."""
     low, low_unit, high, high_unit = match.group(1, 2, 3, 4)
-    unit = low_unit
-    if low_unit != high_unit and field == "seq_len":
-        unit = ""
+    units = {low_unit, high_unit} | ({match[6]} if match[5] else set())
+    unit = "" if len(units) > 1 and field == "seq_len" else low_unit
     return (
         Decimal(low) * _factor(low_unit, unit, field, flag, part),
         Decimal(high) * _factor(high_unit, unit, field, flag, part),

@@ -162,7 +162,7 @@ def timeline_svg(estimate: Estimate, *, unit: Unit, prefix: str = "timeline") ->
         y = bottom - capacity * scale
         parts.append(line(left, y, WIDTH - 10, y, stroke_width=2, stroke_dasharray="5 3"))
         parts.append(text(left + 4, y - 5, f"one card: {format_bytes(capacity, unit)}", font_size=11))
-    below = bottom + 34 + max(text_width(name or phase, 11) for phase, name, _ in columns) * sin(radians(SLANT))
+    below = bottom + 26 + max(text_width(name or phase, 11) for phase, name, _ in columns) * sin(radians(SLANT))
     parts += _phase_band([phase for phase, _, _ in columns], left, step, below)
     shown, height = legend(keys, term_names(keys), prefix, WIDTH, below + 20)
     description = (
