@@ -98,6 +98,7 @@ def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stac
         seq: Tokens per sequence.
     """
     shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
+    adapters = 0 if job.lora is None else job.lora.rank
     pieces = tuple(
         block_memory(
             model.block_kinds[kind],
@@ -106,7 +107,7 @@ def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stac
             attention=job.attention,
             mode=mode,
             checkpointed=flag,
-            lora=job.lora is not None,
+            lora=adapters,
         )
         for kind, flag in shape.variants
     )
@@ -117,8 +118,10 @@ def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stac
         attention=job.attention,
         mode=mode,
         checkpointed=job.checkpointing.kind != "none",
+        loss=job.loss,
+        lora=adapters,
     )
-    head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode)
+    head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
 
 
