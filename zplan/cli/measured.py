@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zplan.cli.estimate import explain_peak, price
+from zplan.cli.estimate import explain_peak, price, time_of
 from zplan.cli.output import draw, emit
 from zplan.cli.plan import PlanSet
 from zplan.errors import ExitCode, ZplanError
@@ -49,7 +49,7 @@ def show_beside(path: str, wanted: PlanSet, *, json: bool, unit: Unit) -> ExitCo
         from zplan.render.jsonout import dumps, estimate_object
         from zplan.render.verify import measured_object
 
-        answer = estimate_object([estimate], [explain_peak(estimate)], wanted.assumptions)
+        answer = estimate_object([estimate], [explain_peak(estimate)], wanted.assumptions, [time_of(plan)])
         answer.update(measured=measured_object(measured), error=comparison.errors(), differs=differs)
         emit(dumps(answer))
     else:
@@ -99,7 +99,9 @@ def _matching(wanted: PlanSet, case: Mapping[str, Any]) -> Plan:
         return wanted.plans[0]
     for plan in wanted.plans:
         job = plan.job
-        if (job.engine.value, job.stage, job.offload.value) == tuple(case.get(k) for k in ("engine", "stage", "offload")):
+        if (job.engine.value, job.stage, job.offload.value) == tuple(
+            case.get(k) for k in ("engine", "stage", "offload")
+        ):
             return plan
     raise ZplanError(
         f"the measurement is of {case.get('engine', 'an unknown engine')}, stage {case.get('stage', '?')}: none of these plans",
