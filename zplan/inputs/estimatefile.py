@@ -71,14 +71,15 @@ def read_estimate(path: str) -> EstimateFile:
     Raises:
         ZplanError: no such file, no JSON, or something else than an estimate.
     """
-    found = _Node(read_json_object(Path(path), source=quote(path), hint=_HINT), quote(path))
+    file = quote(path, 200)
+    found = _Node(read_json_object(Path(path), source=file, hint=_HINT), file)
     version = found.value("schema_version")
     if version != SCHEMA_VERSION:
         shown = "no schema_version" if version is None else f"schema_version {str(version)[:20]}"
-        raise ZplanError(f"{quote(path)} has {shown}, so it is no estimate that this zplan reads", _HINT)
+        raise ZplanError(f"{file} has {shown}, so it is no estimate that this zplan reads", _HINT)
     plans = tuple(_plan(node) for node in found.nodes("plans"))
     if not plans:
-        raise ZplanError(f"{quote(path)} holds no plans", _HINT)
+        raise ZplanError(f"{file} holds no plans", _HINT)
     notes = found.value("assumptions")
     return EstimateFile(
         name=path,
@@ -92,8 +93,9 @@ def read_estimate(path: str) -> EstimateFile:
 class _Node:
     """An object of the file that knows where it stands."""
 
-    def __init__(self, content: Mapping[str, object], where: str) -> None:
+    def __init__(self, content: Mapping[str, object], file: str, where: str = "") -> None:
         self._content = content
+        self._file = file
         self._where = where
 
     def value(self, key: str) -> object:
@@ -105,14 +107,14 @@ class _Node:
         found = self._content.get(key)
         if not isinstance(found, dict):
             raise self._wrong(key, "an object")
-        return _Node(found, f"{self._where}: {key}" if ":" not in self._where else f"{self._where}.{key}")
+        return _Node(found, self._file, f"{self._where}{key}.")
 
     def nodes(self, key: str) -> list[_Node]:
         """A list of objects."""
         found = self._content.get(key)
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             raise self._wrong(key, "a list of objects")
-        return [_Node(each, f"{self._where}: {key}[{index}]") for index, each in enumerate(found)]
+        return [_Node(each, self._file, f"{self._where}{key}[{index}].") for index, each in enumerate(found)]
 
     def size(self, key: str) -> int:
         """A whole number that is not negative."""
@@ -140,7 +142,7 @@ class _Node:
         return {key: v for key, v in self._content.items() if v is None or isinstance(v, (str, int, float))}
 
     def _wrong(self, key: str, what: str) -> ZplanError:
-        return ZplanError(f"{self._where} is no estimate: {key} should be {what}", _HINT)
+        return ZplanError(f"{self._file} is no estimate: {self._where}{key} should be {what}", _HINT)
 
 
 def _plan(node: _Node) -> EstimatedPlan:
