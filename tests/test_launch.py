@@ -242,3 +242,18 @@ def test_memory_is_bounded() -> None:
         run_launch(Request(launch="single", case=_case("ddp"), timeout_s=60, max_memory_bytes=1 << 27))
     assert caught.value.exit_code is ExitCode.DOES_NOT_FIT
     assert _gone()
+
+
+def test_the_gpu_benchmark_in_its_cpu_form(tmp_path: Path) -> None:
+    pytest.importorskip("deepspeed")
+    out = tmp_path / "truth.json"
+    script = Path(__file__).parents[1] / "benchmarks" / "gpu_truth.sh"
+    environ = {**os.environ, "PYTHON": sys.executable, "SECONDS_LIMIT": "0.5", "CUDA_VISIBLE_DEVICES": ""}
+    subprocess.run([str(script), str(out)], env=environ, capture_output=True, timeout=120, check=True)
+    report = json.loads(out.read_text())
+    assert report["device"] == "cpu"
+    assert len(report["rows"]) == 1
+    assert {row["why"] for row in report["left_out"]} == {"no time left"}
+    row = report["rows"][0]
+    assert row["dryrun"]["peak"] == pytest.approx(row["measured"]["peak"], rel=SAME)
+    assert report["summary"]["dryrun"]["peak"]["n"] == 1

@@ -116,8 +116,5 @@ def differences(plan: Plan, case: Mapping[str, Any]) -> list[str]:
     if not case:
         return ["no record of what ran"]
     now = plan_to_case(plan).to_dict()
-    found = []
-    for key in sorted({*now, *case} - set(_NOT_COMPARED)):
-        if now.get(key) != case.get(key):
-            found.append("another model" if key == "model" else f"{key} {case.get(key)}, not {now.get(key)}")
-    return found
+    changed = [key for key in sorted({*now, *case} - set(_NOT_COMPARED)) if now.get(key) != case.get(key)]
+    return ["another model" if key == "model" else f"{key} {case.get(key)}, not {now.get(key)}" for key in changed]

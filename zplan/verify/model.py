@@ -59,6 +59,7 @@ def build_model(
         config._attn_implementation = attention
         with initialization.no_init_weights(), torch.device(device), inside or nullcontext():
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
+            model.tie_weights()  # transformers ties while it initialises weights, which is left out here
     except ZplanError:
         raise
     except Exception as error:  # what a config can break is not limited to a few types
@@ -86,6 +87,10 @@ WEIGHT_STD = 0.02
 """Spread of random weights: ``initializer_range`` of most decoders, small enough for a finite loss in 16 bits."""
 
 
+_BLOCK_NUMEL = 1 << 20
+"""Larger tensors repeat a random block of this size: drawing billions of numbers on a CPU takes minutes."""
+
+
 def fill_weights(model: Any) -> None:
     """Give every parameter random values, in place; what ``zero.Init`` has sharded is filled in its shards.
 
@@ -95,7 +100,17 @@ def fill_weights(model: Any) -> None:
     with torch.no_grad():
         for param in model.parameters():
             shard = getattr(param, "ds_tensor", None)
-            (param if shard is None else shard).normal_(std=WEIGHT_STD)
+            _fill((param if shard is None else shard).view(-1))
+
+
+def _fill(flat: torch.Tensor) -> None:
+    if flat.numel() <= _BLOCK_NUMEL:
+        flat.normal_(std=WEIGHT_STD)
+        return
+    block = flat[:_BLOCK_NUMEL].normal_(std=WEIGHT_STD)
+    whole = flat.numel() // _BLOCK_NUMEL
+    flat[_BLOCK_NUMEL : whole * _BLOCK_NUMEL].view(-1, _BLOCK_NUMEL).copy_(block.expand(whole - 1, -1))
+    flat[whole * _BLOCK_NUMEL :].copy_(block[: flat.numel() - whole * _BLOCK_NUMEL])
 
 
 def checkpoint_blocks(model: Any, checkpointing: str) -> None:
