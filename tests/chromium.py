@@ -116,7 +116,8 @@ class Chromium:
         return answer
 
     def open(self, path: Path) -> None:
-        """Load a file and wait until it is there."""
+        """Load a file and wait until it is there; events of the page before are forgotten."""
+        self.events.clear()
         self.call("Page.navigate", url=path.as_uri())
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._read())
