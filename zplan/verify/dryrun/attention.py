@@ -21,7 +21,7 @@ FLASH_HEAD_LIMIT = 256
 """Largest head size of the flash kernel (``check_head_dim_size_flash``)."""
 FLASH_HEAD_STEP = 8
 """Head sizes are padded to a multiple of this before the flash kernel (``pad_last_dim`` in ``attention.cpp``)."""
-MASK_ALIGNMENT = 16
+MASK_ALIGNMENT = 8
 """Elements to which the memory-efficient kernel pads a mask's last dimension (``pad_bias``)."""
 
 
@@ -50,7 +50,7 @@ def efficient(  # noqa: PLR0913, PLR0917
     """Memory-efficient attention; a boolean mask becomes a tensor of the query's dtype, as torch converts it."""
     if mask is not None:
         if mask.dtype == torch.bool:
-            mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask.logical_not(), float("-inf"))
+            mask = torch.where(mask, 0.0, torch.scalar_tensor(float("-inf"), dtype=query.dtype, device=mask.device))
         columns = mask.shape[-1]
         if columns % MASK_ALIGNMENT:
             mask = torch.nn.functional.pad(mask, (0, -columns % MASK_ALIGNMENT))[..., :columns]
