@@ -22,7 +22,7 @@ SCORE_PARTS = ("T*s", "s*s", "T*p", "p*s")
 """The same for s x s tensors; p is s rounded up to the alignment of a mask's rows."""
 LOG_SUM_EXP_STEP = 32
 """Tokens to which the memory-efficient kernel pads its log-sum-exp (torch ``mem_eff_attention``)."""
-MASK_ROW_STEP = 16
+MASK_ROW_STEP = 8
 """Elements to which the memory-efficient kernel pads a mask's rows (torch ``attention.cpp``, ``pad_bias``)."""
 
 
@@ -98,7 +98,7 @@ class Bound:
                 ),
                 self.grad_order,
                 self.input_grad[0] * tokens,
-                self.frame[3],
+                self.frame[0] * tokens + self.frame[3],
                 0,
                 self.cache[3],
                 self.held[3],

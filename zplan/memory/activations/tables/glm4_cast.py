@@ -659,6 +659,22 @@ T19 = Table(
     ),
 )
 T20 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "1"),
+    kept=(8, 4, 0, 0, 2, 4),
+    input_grad=(2, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "model.norm.weight"),
+    forward=(
+        ("", (14, 8, 0, 0, 0, 0)),
+        ("", (8, 20, 0, 0, 0, 48)),
+        ("", (10, 16, 2, 2, 2, 0)),
+    ),
+    backward=(
+        (0, "", "lm_head.weight", (8, 4, 0, 0, 0, 8)),
+        (2, "", "", (8, 20, 0, 0, 0, 8)),
+        (2, "", "", (24, 0, 0, 0, 0, 8)),
+    ),
+)
+T21 = Table(
     columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "1"),
     kept=(8, 12, 0, 0, 0, 0, 4),
     held=(0, 0, 0, 0, 0, 2, 0),
@@ -678,22 +694,6 @@ T20 = Table(
         (0, "", "", (8, 12, 2, 16, 0, 4, 8)),
         (1, "", "", (8, 20, 0, 0, 0, 2, 8)),
         (1, "", "", (24, 0, 0, 0, 0, 2, 8)),
-    ),
-)
-T21 = Table(
-    columns=("T*h", "T", "c*V", "c*h", "h*V", "1"),
-    kept=(8, 4, 0, 0, 2, 4),
-    input_grad=(2, 0, 0, 0, 0, 0),
-    order=("lm_head.weight", "model.norm.weight"),
-    forward=(
-        ("", (14, 8, 0, 0, 0, 0)),
-        ("", (8, 20, 0, 0, 0, 48)),
-        ("", (10, 16, 2, 2, 2, 0)),
-    ),
-    backward=(
-        (0, "", "lm_head.weight", (8, 4, 0, 0, 0, 8)),
-        (2, "", "", (8, 20, 0, 0, 0, 8)),
-        (2, "", "", (24, 0, 0, 0, 0, 8)),
     ),
 )
 T22 = Table(
@@ -733,7 +733,7 @@ TABLES = {
     "head tied standard": (T17,),
     "stem tied": (T18,),
     "head chunked": (T19,),
-    "head tied chunked": (T20,),
-    "head fused": (T21,),
+    "head fused": (T20,),
+    "head tied chunked": (T21,),
     "head tied fused": (T22,),
 }

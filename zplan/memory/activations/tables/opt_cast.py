@@ -565,6 +565,78 @@ T20 = Table(
         (14, "", "", (0, 0, 8, 8, 0, 4)),
     ),
 )
+T21 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
+    kept=(4, 16, 0, 0, 0, 0, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "model.decoder.final_layer_norm.weight", "model.decoder.final_layer_norm.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 8, 0, 0, 0)),
+        ("lm_head", (4, 16, 2, 0, 0, 0, 0, 8)),
+        ("", (4, 16, 8, 0, 0, 0, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (4, 16, 8, 2, 0, 2, 0, 20)),
+        (0, "", "", (4, 16, 12, 2, 0, 2, 0, 12)),
+        (0, "lm_head", "", (4, 16, 2, 4, 0, 4, 0, 12)),
+        (0, "lm_head", "lm_head.weight", (4, 16, 0, 4, 0, 4, 0, 12)),
+        (0, "", "lm_head.weight", (4, 16, 12, 12, 0, 0, 0, 12)),
+        (0, "lm_head", "lm_head.weight", (4, 16, 2, 14, 0, 2, 0, 12)),
+        (0, "", "lm_head.weight", (4, 16, 8, 14, 0, 0, 0, 20)),
+        (0, "", "lm_head.weight", (4, 16, 12, 14, 0, 0, 0, 8)),
+        (0, "lm_head", "lm_head.weight", (4, 16, 2, 16, 0, 2, 0, 8)),
+        (1, "", "", (4, 8, 0, 16, 0, 0, 0, 8)),
+        (1, "", "", (6, 8, 0, 0, 0, 0, 4, 8)),
+    ),
+)
+T22 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(4, 8, 0, 0, 2, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "model.decoder.final_layer_norm.weight", "model.decoder.final_layer_norm.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 0, 0, 48)),
+        ("", (6, 20, 2, 2, 2, 0, 0)),
+    ),
+    backward=(
+        (0, "", "lm_head.weight", (4, 8, 0, 0, 0, 0, 8)),
+        (1, "", "", (6, 8, 0, 0, 0, 4, 8)),
+    ),
+)
+T23 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
+    kept=(4, 16, 0, 0, 0, 0, 0, 4),
+    held=(0, 0, 0, 0, 0, 2, 0, 0),
+    input_grad=(2, 0, 0, 0, 0, 0, 0, 0),
+    order=("model.decoder.final_layer_norm.weight", "model.decoder.final_layer_norm.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 8, 0, 0, 0)),
+        ("", (4, 16, 8, 0, 0, 0, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (4, 16, 0, 4, 0, 6, 0, 12)),
+        (0, "", "", (4, 16, 12, 12, 0, 2, 0, 12)),
+        (0, "", "", (4, 16, 2, 14, 0, 4, 0, 12)),
+        (0, "", "", (4, 16, 8, 14, 0, 2, 0, 20)),
+        (0, "", "", (4, 16, 12, 14, 0, 2, 0, 8)),
+        (0, "", "", (4, 16, 2, 16, 0, 4, 0, 8)),
+        (0, "", "", (6, 8, 0, 0, 0, 2, 4, 8)),
+    ),
+)
+T24 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(4, 8, 0, 0, 2, 0, 4),
+    held=(0, 0, 0, 0, 2, 0, 0),
+    input_grad=(2, 0, 0, 0, 0, 0, 0),
+    order=("model.decoder.final_layer_norm.weight", "model.decoder.final_layer_norm.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 0, 0, 48)),
+        ("", (6, 20, 2, 2, 2, 0, 0)),
+    ),
+    backward=(
+        (0, "", "", (6, 8, 0, 0, 2, 4, 8)),
+    ),
+)
 TABLES = {
     "head standard": (T0,),
     "stem flash": (T1,),
@@ -594,4 +666,8 @@ TABLES = {
     "opt+dropout=none eager": (T19,),
     "stem+dropout=none eager checkpointed": (T11,),
     "opt+dropout=none eager checkpointed": (T20,),
+    "head chunked": (T21,),
+    "head fused": (T22,),
+    "head tied chunked": (T23,),
+    "head tied fused": (T24,),
 }
