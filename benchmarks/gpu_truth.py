@@ -47,6 +47,8 @@ GRID = (
 )
 """Engine, stage, ranks. DDP holds the same on any number of ranks."""
 FIGURES = (*PHASES, "steady", "peak")
+PLAN_SECONDS = 240.0
+"""Longest that one plan may take."""
 
 
 def draw(device: str) -> Iterator[dict[str, Any]]:
@@ -102,8 +104,8 @@ def run(device: str, machine: Machine, seconds: float, workers: int) -> dict[str
             if time.monotonic() - began > seconds:
                 left_out.append({**label, "why": "no time left"})
                 continue
-            dry = pool.submit(attempt, Request(launch="dryrun", case=case, timeout_s=seconds))
-            real = attempt(Request(launch="single", case=case, device=device, timeout_s=seconds))
+            dry = pool.submit(attempt, Request(launch="dryrun", case=case, timeout_s=PLAN_SECONDS))
+            real = attempt(Request(launch="single", case=case, device=device, timeout_s=PLAN_SECONDS))
             rows.append({"case": label, "real": real, "dry": dry, "estimate": answer})
             print(f"{time.monotonic() - began:5.0f} s  {label}", file=sys.stderr, flush=True)
         finished = [row_object(row) for row in rows]

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from zplan.errors import ExitCode, ZplanError
-from zplan.verify.saying import first_words
 from zplan.verify.dryrun.patching import patched
+from zplan.verify.saying import first_words
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "bf16-pure": torch.bfloat16}
 
