@@ -252,10 +252,21 @@ class Tracker(TorchDispatchMode):
             self._peak[0] = total
             self._peak_at = len(self._log)
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # torch would wrap __torch_dispatch__ to keep its compiler out of it: there is none here, and the wrapper costs time.
+        return False
+
     # -- dispatch ----------------------------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one operator and look at what it returns."""
+        is_view = self._views.get(func)
+        if is_view is None:
+            is_view = self._views[func] = bool(func.is_view)
+        if is_view and not types:
+            # A view has the storage of a tensor that was seen before.
+            return func(*args, **kwargs) if kwargs else func(*args)
         if _get_mode(_FAKE) is not self._fake:
             # Shapes are being worked out inside a fake mode of torch's own (DTensor does): nothing is allocated.
             return func(*args, **(kwargs or {}))
@@ -264,12 +275,6 @@ class Tracker(TorchDispatchMode):
                 # A subclass such as DTensor goes first; its inner operators come back here.
                 if kind is not torch.Tensor and hasattr(kind, "__tensor_flatten__"):
                     return NotImplemented
-        is_view = self._views.get(func)
-        if is_view is None:
-            is_view = self._views[func] = func.is_view
-        if is_view:
-            # A view has the storage of a tensor that was seen before.
-            return func(*args, **(kwargs or {}))
         execute = self._execute
         out = func(*args, **(kwargs or {})) if execute is None else execute(func, args, kwargs or {})
         self._look(out, func)

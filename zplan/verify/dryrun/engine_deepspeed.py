@@ -23,6 +23,8 @@ from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import DTYPES
 
 DEVICE = "meta"
+GPUS_PER_NODE = 8
+"""What the accelerator says of its node; only quantized gradients (ZeRO++ qgZ) ask."""
 
 
 def ds_config(case: Case) -> dict[str, Any]:
@@ -181,6 +183,9 @@ def _accelerator(bench: Bench) -> Any:
 
         def device(self, device_index: int | None = None) -> torch.device:
             return torch.device("meta")
+
+        def device_count(self) -> int:
+            return min(bench.case.world, GPUS_PER_NODE)
 
         def current_device_name(self) -> str:
             return "meta"
