@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from zplan.advice.oom_advice import OomAdvice, advise
 from zplan.advice.oom_cause import Cause, find_causes
-from zplan.advice.oom_match import Candidate, match, tells_nothing
+from zplan.advice.oom_match import SOLVED, Candidate, match, tells_nothing
 from zplan.advice.oom_stack import StackHint, read_stack
 from zplan.advice.oom_tensors import plan_tensors
 from zplan.inputs.oommessage import OomKind, OomMessage
-from zplan.memory.moments import Estimate
+from zplan.memory.moments import Estimate, TermKey
 from zplan.spec import Plan
 from zplan.units import format_size
 
@@ -62,7 +62,7 @@ def decode(
     if plan is not None:
         candidates = match(message, hint, plan_tensors(plan), plan.model)
     phase = hint.phase or (candidates[0].phase if candidates else None)
-    causes = find_causes(message, estimate)
+    causes = find_causes(message, estimate, pinned=TermKey.HOST_STAGING in hint.terms)
     terms = tuple(dict.fromkeys([candidate.tensor.term for candidate in candidates] or hint.terms))
     needed = None
     if message.allocated is not None and message.requested is not None:
@@ -99,9 +99,9 @@ def _remarks(
             f"{format_size(requested.bytes)} is a segment that the allocator asks for when any small tensor comes: it "
             "names no tensor, the card was simply full"
         )
-    elif plan is not None and not candidates:
+    elif plan is not None and all(candidate.fit == SOLVED for candidate in candidates):
         found.append(
-            "no tensor of this plan has that size: check that the plan is the run's (model, GPUs, batch, stage)"
+            "no tensor of this plan has that size: check that the plan is the run's (model, GPUs, batch, sequence, stage)"
         )
     if needed is None or predicted is None or abs(predicted / needed - 1) <= OFF:
         return found

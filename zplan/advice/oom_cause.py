@@ -10,17 +10,8 @@ from zplan.memory.runtime import CONTEXT, NCCL
 from zplan.spec import Offload
 from zplan.units import format_size
 
-FRAGMENTATION, OTHER_PROCESS, TOO_LARGE, LIMIT, SPILL, FULL, HOST, DRIVER, UNKNOWN = (
-    "fragmentation",
-    "other_process",
-    "too_large",
-    "limit",
-    "spill",
-    "full",
-    "host",
-    "driver",
-    "unknown",
-)
+FRAGMENTATION, OTHER_PROCESS, TOO_LARGE, LIMIT, SPILL = "fragmentation", "other_process", "too_large", "limit", "spill"
+REFUSED, FULL, HOST, DRIVER, UNKNOWN = "refused", "full", "host", "driver", "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +25,18 @@ class Cause:
     """Memory that this is about: unused cache, other processes, what is missing."""
 
 
-def find_causes(message: OomMessage, estimate: Estimate | None) -> tuple[Cause, ...]:
+def find_causes(message: OomMessage, estimate: Estimate | None, *, pinned: bool = False) -> tuple[Cause, ...]:
     """Reasons, the most telling first.
 
     Args:
         message: What the log says.
         estimate: The plan's, for the host's side.
+        pinned: The traceback ends where host memory is pinned, which fails with the driver's words.
 
     Returns:
         At least one.
     """
-    if message.kind in (OomKind.KILLED, OomKind.HOST):
+    if message.kind in (OomKind.KILLED, OomKind.HOST) or (message.kind is OomKind.DRIVER and pinned):
         return (_host(message, estimate),)
     if message.kind is OomKind.DRIVER:
         words = (
@@ -52,11 +44,13 @@ def find_causes(message: OomMessage, estimate: Estimate | None) -> tuple[Cause, 
             "the card, so nothing was left outside of the cache"
         )
         return (Cause(DRIVER, words),)
-    found = [cause for cause in (_larger(message), _limit(message), _spill(message)) if cause is not None]
+    found = [
+        cause for cause in (_larger(message), _limit(message), _spill(message), _refused(message)) if cause is not None
+    ]
     pieces, others = _fragmentation(message), other_processes(message)
     found += [cause for cause in (pieces, others) if cause is not None]
     shortage = _shortage(message)
-    if shortage is not None and (pieces is None or not found):
+    if shortage is not None and pieces is None and not any(cause.kind == REFUSED for cause in found):
         found.append(shortage)
     return tuple(found) or (Cause(UNKNOWN, "the message says too little: its numbers are missing"),)
 
@@ -91,9 +85,20 @@ def _spill(message: OomMessage) -> Cause | None:
     return Cause(SPILL, words, allocated.bytes - total.bytes)
 
 
+def _refused(message: OomMessage) -> Cause | None:
+    requested, free = message.requested, message.free
+    if requested is None or free is None or free.bytes < requested.bytes or _limit(message) is not None:
+        return None
+    words = (
+        f"the driver refused {format_size(requested.bytes)} although it says that {format_size(free.bytes)} is free: a "
+        "limit of its own (Windows, WSL, integrated GPUs), or another process took it and let go of it again"
+    )
+    return Cause(REFUSED, words)
+
+
 def _fragmentation(message: OomMessage) -> Cause | None:
     requested, loose, free = message.requested, message.unallocated, message.free
-    if requested is None or loose is None:
+    if requested is None or loose is None or (free is not None and free.bytes >= requested.bytes):
         return None
     usable = loose.bytes + (free.bytes if free is not None else 0)
     # With less than half of the request in the cache, it is the free memory that is missing, not its shape.
@@ -119,8 +124,8 @@ def other_processes(message: OomMessage) -> Cause | None:
         return None
     used = message.own_use.bytes if message.own_use is not None else reserved + int(CONTEXT.high + NCCL.high)
     outside = message.total.bytes - message.free.bytes - used
-    slack = message.total.within + message.free.within
-    if outside <= max(slack, message.total.bytes // 100) or message.device == "mps":
+    # Whatever holds less than a context is no process: the driver itself, or a display.
+    if outside <= CONTEXT.high or message.device == "mps":
         return None
     unknown, most = message.total.bytes - message.free.bytes - reserved, int(CONTEXT.high + NCCL.high)
     words = (
@@ -170,6 +175,9 @@ def _host(message: OomMessage, estimate: Estimate | None) -> Cause:
         if message.requested is not None
         else "host RAM: the system killed the process (SIGKILL), which it does when memory runs out"
         if message.kind is OomKind.KILLED
+        else "pinned host memory could not be allocated, which the driver reports in the words of the GPU: RAM is used "
+        "up, or the limit of locked memory is reached (ulimit -l)"
+        if message.kind is OomKind.DRIVER
         else "host RAM could not be allocated"
     )
     if message.own_use is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ NEAR = 0.015
 """How far P may be off: a vision tower, adapters or a resized vocabulary make a run's P differ from its model's."""
 MOST_CANDIDATES = 12
 EXACT, CLOSE, SOLVED = "exact", "near", "solved"
+_IN_FP32 = re.compile(r"float|softmax|cross_entropy")
 _WITHOUT_HINT = (
     TermKey.OPTIMIZER,
     TermKey.GRADS_FP32,
@@ -153,6 +155,8 @@ def _scored(candidate: Candidate, hint: StackHint) -> Candidate:
         phase = hint.phase if agrees else phase
     if tensor.unlikely:
         score -= 0.75
+    if tensor.element_bytes == 4 and _IN_FP32.search(hint.where):
+        score += 0.2
     if "shifted" in tensor.title:
         score -= 0.1  # transformers shifts the labels since 4.45, and the logits no more
     if tensor.term in _WITHOUT_HINT:

@@ -33,9 +33,11 @@ from zplan.inputs.oommessage import (
 )
 from zplan.units import quote
 
-PIECE_BYTES = 256 * 1024
+PIECE_BYTES = 1024 * 1024
 CONTEXT_BYTES = 64 * 1024
 """How much before a piece that matters is looked at too: tracebacks are long."""
+LONGEST_ROW = 8192
+"""Longer rows are looked at in parts: no message is as long."""
 MOST_MESSAGES = 512
 _MOST_STREAMS, _MOST_FRAMES, _MOST_LINES = 4096, 80, 12
 EXAMPLE = "zplan explain --oom train.log, or: python train.py 2>&1 | zplan explain --oom -"
@@ -53,7 +55,9 @@ class OomLog:
     def primary(self) -> OomMessage:
         """The message to explain: the first one that names a size; one failed rank makes launchers kill the others."""
         order = (OomKind.DEVICE, OomKind.HOST, OomKind.DRIVER, OomKind.KILLED)
-        return min(self.messages, key=lambda m: (m.requested is None, order.index(m.kind), m.log_line))
+        return min(
+            self.messages, key=lambda m: (m.requested is None, order.index(m.kind), m.own_use is None, m.log_line)
+        )
 
 
 def read_oom_log(path: str) -> OomLog:
@@ -108,11 +112,8 @@ def _read(stream: BinaryIO, name: str) -> OomLog:
     return OomLog(name=name, messages=tuple(messages))
 
 
-_MARKS: tuple[bytes, ...] = (
-    *(b"ut of memory", b"OutOfMemory", b"to allocate", b"allocate memory", b"ALLOC_FAILED", b"MemoryAllocation"),
-    *(b"bad_alloc", b"MemoryError", b"Killed", b"SIGKILL", b"oom", b"OOM"),
-    *(b"exitcode", b"exit code", b"exit status", b"return code", b"exit -9"),
-)
+_MARKS = (b"emory", b"ALLOC_FAILED", b"o allocate", b"bad_alloc", b"illed", b"SIGKILL", b"xit", b"oom")
+"""Some part of every line that matters; few and short, since every byte of a log is searched for each."""
 
 
 def _lines(stream: BinaryIO, name: str, size: list[int]) -> Iterator[tuple[int, str]]:
@@ -138,9 +139,21 @@ def _numbered(piece: bytes, number: int) -> Iterator[tuple[int, str]]:
     for row in piece.split(b"\n"):
         # A progress bar is one row that was written over many times.
         for part in row.split(b"\r") if b"\r" in row else (row,):
-            if part:
-                yield number, part.decode("utf-8", "replace")
+            for short in _cut(part) if len(part) > LONGEST_ROW else (part,):
+                if short:
+                    yield number, short.decode("utf-8", "replace")
         number += 1
+
+
+def _cut(row: bytes) -> Iterator[bytes]:
+    """A row as rows of bounded length, cut at spaces where there are any."""
+    start = 0
+    while start < len(row):
+        end = start + LONGEST_ROW
+        if end < len(row):
+            end = row.rfind(b" ", start, end) + 1 or end
+        yield row[start:end]
+        start = end
 
 
 def _pieces(stream: BinaryIO, name: str) -> Iterator[bytes]:
@@ -174,7 +187,9 @@ _PREFIX = re.compile(
     r"|(?P<host>[\w-]+(?:\.[\w-]+)*): (?=\s*(?:File \"|Traceback|\[rank|torch\.\w)))"
 )
 _FRAME = re.compile(r'File "([^"]+)", line [0-9]+, in (\S+)')
-_RICH_FRAME = re.compile(r"([\w./-]+\.py):[0-9]+\s+in\s+(\w+)")
+_RICH_FRAME = re.compile(r"(?<![\w./-])([\w./-]+\.py):[0-9]+\s+in\b\s*(\w*)")
+_RICH_NAME = re.compile(r"│\s*(\w+)\s*│?\s*$")
+"""A function's name that did not fit on its frame's row."""
 _RICH_CODE = re.compile(r"❱\s*[0-9]+\s*[│|](.*)")
 _CARETS = re.compile(r"^[\s^~]+$")
 _TRACEBACK = "Traceback (most recent call last)"
@@ -245,10 +260,13 @@ class _Reader:
 
     def _frame(self, stream: _Stream, text: str) -> bool:
         """Take in a line of a traceback."""
-        match = _FRAME.search(text) or _RICH_FRAME.search(text)
+        match = _FRAME.search(text) or _RICH_FRAME.search(text) if ".py" in text or 'File "' in text else None
         if match is not None:
             stream.frames.append(Frame(match[1], match[2]))
             stream.wants_code = True
+            return True
+        if stream.frames and not stream.frames[-1].function and (name := _RICH_NAME.match(text)) is not None:
+            stream.frames[-1] = replace(stream.frames[-1], function=name[1])
             return True
         code = _RICH_CODE.search(text)
         if stream.wants_code and stream.frames and (code is not None or "│" not in text) and not _CARETS.match(text):

@@ -130,7 +130,7 @@ DRIVER = re.compile(
 KILLED = re.compile(
     r"exits with return code = -9\b|exit ?code\s*:\s*-9\b|exitcode=-9\b|exit (?:code|status) (?:137|-9)\b"
     r"|Signal 9 \(SIGKILL\)|Signals\.SIGKILL|killed by signal: Killed|signal 9 \(Killed\)"
-    r"|Out of memory: Kill(?:ed)? process|oom-kill:|oom_kill event|OOMKilled|^\s*Killed\s*$"
+    r"|[Oo]ut of memory: Kill(?:ed)? process|oom-kill:|oom_kill event|OOMKilled|^\s*Killed\s*$"
     r"|line [0-9]+:\s+[0-9]+ Killed\b|\bexit -9\b"
 )
 _KERNEL_RSS = re.compile(r"anon-rss:([0-9]+)kB")
