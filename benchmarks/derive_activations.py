@@ -31,7 +31,7 @@ def main() -> None:
             start = time.perf_counter()
             try:
                 text, count = family_module(FAMILIES[name], mode, lora=lora)
-            except (ValueError, LookupError) as error:
+            except (ValueError, LookupError, RuntimeError) as error:
                 failed = True
                 print(f"{name} {mode.value}: {error}", flush=True)
                 continue

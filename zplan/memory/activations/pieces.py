@@ -118,16 +118,15 @@ def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> Zp
 def flash_backward_scratch_bytes(block: BlockSpec, *, micro_batch: int, seq_len: int) -> int:
     """Returns what the flash-attention kernel allocates inside its backward, which no tensor outside of it shows.
 
-    Formula: T' a d' 4 (fp32 accumulator of the query's gradient) + T' a 4 (row sums), with s rounded up to 128 and d
-    to 32 (to 64 above 128); with grouped heads also 2 T a d 2 (gradients of keys and values per query head, in 16
-    bits). Source: FlashAttention-2, ``mha_bwd`` in ``flash_api.cpp`` as torch carries it (``dq_accum``, ``softmax_d``,
+    Formula: 4 T' a (d' + 1), an fp32 accumulator of the query's gradient and row sums, with s rounded up to 128 and d to a
+    multiple of 32 (above 192 to 256); with grouped heads also 2 T a d 2, gradients of keys and values per query head.
+    Source: FlashAttention-2, ``mha_bwd`` in ``flash_api.cpp`` as torch carries it (``dq_accum``, ``softmax_d``,
     ``dk_expanded``, ``dv_expanded``).
     Not measured here: it takes a GPU.
     """
     sizes = dict(block.dims)
     heads, kv_heads, head = sizes["a"], sizes["k"], sizes["d"]
     rounded = -(-seq_len // 128) * 128
-    step = 32 if head <= 128 else 64
-    padded = -(-head // step) * step
+    padded = -(-head // 32) * 32 if head <= 192 else 256
     accumulators = 4 * micro_batch * rounded * heads * (padded + 1)
     return accumulators + (4 * micro_batch * seq_len * heads * head if kv_heads < heads else 0)
