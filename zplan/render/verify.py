@@ -25,6 +25,7 @@ _LABEL_WIDTH = 22
 _SIZE_WIDTH = 12
 _ERROR_WIDTH = 8
 _TITLES = {
+    "logits": "logits, their gradient",
     "steady": "between two steps",
     "host": "host, between steps",
     "host_peak": "host, at most",

@@ -100,6 +100,18 @@ def compare(estimate: Estimate | None, measured: Measurement) -> Comparison:
     )
 
 
+_JOINED = {TermKey.LOGITS_GRAD: TermKey.LOGITS}
+"""Keys that are shown as one: while the loss runs backward, who holds what is kept of the logits is a matter of view."""
+
+
+def _joined(terms: Mapping[str, int]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for key, size in terms.items():
+        name = _JOINED.get(key, key)
+        sums[name] = sums.get(name, 0) + size
+    return sums
+
+
 def largest_moment(estimate: Estimate, phase: str) -> Moment | None:
     """The moment that is a phase's peak; None where the estimate has none in it."""
     moments = [moment for moment in estimate.moments if moment.phase == phase]
@@ -109,8 +121,8 @@ def largest_moment(estimate: Estimate, phase: str) -> Moment | None:
 def _terms(estimate: Estimate | None, measured: Measurement, phase: str) -> tuple[Row, ...]:
     """Terms of both sides under one name each; what was measured and has no name is ``unexplained``."""
     moment = None if estimate is None else largest_moment(estimate, phase)
-    predicted = dict(moment.terms) if moment is not None else {}
-    found = dict(measured.terms.get(phase, {}))
+    predicted = _joined(moment.terms) if moment is not None else {}
+    found = _joined(measured.terms.get(phase, {}))
     nameless = found.pop(TermKey.UNEXPLAINED, 0)
     nameless += measured.phases[phase] - nameless - sum(found.values())
     names = sorted(
@@ -138,7 +150,9 @@ def _host(estimate: Estimate | None, measured: Measurement) -> tuple[Row, ...]:
         ("host", None if host is None else host.per_rank_bytes, measured.host_per_rank_bytes),
         ("host_peak", None if host is None else host.peak_per_rank_bytes, measured.host_peak_per_rank_bytes),
     )
-    if not any(size for _, *sizes in rows for size in sizes):
+    offloads = measured.case.get("offload", "none") != "none"
+    if not offloads and not any(predicted for _, predicted, _ in rows):
+        # Without offload the host holds a few scalars, which nobody predicts.
         return ()
     return tuple(Row(name=name, predicted_bytes=ours, measured_bytes=theirs) for name, ours, theirs in rows)
 

@@ -35,6 +35,12 @@ class Bench:
     """What this run cannot see or had to assume."""
     on_model: Callable[[Any], None] | None = None
     """Called with the model before the engine wraps it."""
+    optimizer: Any = None
+    """The optimizer, or the engine's wrapper around it, once it exists."""
+    optimizers: list[Any] = field(default_factory=list)
+    """Optimizers whose states are named."""
+    held: list[Callable[[], Iterable[tuple[torch.Tensor, str]]]] = field(default_factory=list)
+    """Where the engine keeps buffers, with the term that each belongs to."""
     peers: bool = False
     """Whether the other ranks are real processes; otherwise a fake process group stands for them."""
 
@@ -60,13 +66,11 @@ class Bench:
             self.params = sum(getattr(p, "ds_numel", p.numel()) for p in model.parameters())
             checkpoint_blocks(model, case.checkpointing)
             if case.lora is not None:
-                self.tracker.label = TermKey.ADAPTERS
                 cast = case.precision != "bf16-pure"
                 model = add_lora(model, case.lora, case.lora_targets, device=self.device, cast=cast)
             if not self.ghost:
                 fill_weights(model)
         finally:
-            self.tracker.label = TermKey.PARAMS
             self.tracker.as_host = False
         self.model = model
         if self.on_model is not None:

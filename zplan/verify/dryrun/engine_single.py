@@ -71,7 +71,8 @@ def torch_step(
         The step.
     """
     case = bench.case
-    optimizer = torch_optimizer(case.optimizer, params, optimizer_device or bench.device)
+    optimizer = bench.optimizer = torch_optimizer(case.optimizer, params, optimizer_device or bench.device)
+    bench.optimizers.append(optimizer)
     ids = bench.input_ids()
 
     def forward() -> Any:

@@ -1,18 +1,28 @@
 """Names live bytes: which term of the estimate a storage belongs to.
 
-A storage is named when it is created, by the phase, the operator and its shape, and again at the end of each phase by what
-it turned out to be (a parameter, its gradient, an optimizer state).
+A storage is named when it is created, by what runs (an engine's gather or reduce), by the phase, the operator and its shape;
+and again at the end of each phase by what it turned out to be: a parameter, its gradient, an optimizer state, a buffer that an
+engine holds. What has no name of its own in a phase has the phase's: activations in forward and backward.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.case import Case
+from zplan.verify.model import decoder_blocks
 from zplan.verify.tracker import Tracker
+
+aten = torch.ops.aten
+
+WHOLE_GRADS = ("ddp", "single")
+"""Engines whose gradients are never sharded."""
+SMALL_ROWS = 64
+"""A tensor with fewer rows than this and the vocabulary's width is not logits."""
 
 
 class Namer:
@@ -27,9 +37,12 @@ class Namer:
         self._tokens = case.micro_batch * case.seq_len
         self._vocab = -1
         self._weights: set[tuple[int, ...]] = set()
+        self._tracker: Tracker | None = None
+        whole = case.engine in WHOLE_GRADS or (case.engine == "deepspeed" and case.stage == 0)
+        self._grads = TermKey.GRADS if whole else TermKey.UNSHARDED_GRADS
 
     def learn(self, model: Any) -> None:
-        """Learn the shapes of a model before its engine shards it."""
+        """Learn the shapes of a model before its engine shards it, and watch the inputs of its checkpointed blocks."""
         config = model.config.get_text_config()
         self._vocab = int(getattr(config, "vocab_size", -1))
         for param in model.parameters():
@@ -37,29 +50,82 @@ class Namer:
             if len(shape) > 1 and self._tokens not in shape:
                 self._weights.add(shape)
                 self._weights.add(shape[::-1])
+        if self._case.checkpointing != "none":
+            for block in decoder_blocks(model)[1]:
+                if getattr(block, "gradient_checkpointing", False):
+                    block.register_forward_pre_hook(self._block_input)
+
+    def _block_input(self, module: Any, args: tuple[Any, ...]) -> None:
+        tracker = self._tracker
+        if tracker is not None and tracker.phase == "forward" and args and isinstance(args[0], torch.Tensor):
+            tracker.adopt(args[0].detach(), TermKey.CHECKPOINTS)
 
     def classify(self, tensor: torch.Tensor, op: Any, phase: str, label: str) -> str:
         """The term key of a storage that was just created."""
-        if label != TermKey.ACTIVATIONS:
-            return label
         shape = tensor.shape
-        if not shape:
+        if label == TermKey.OPTIMIZER_TEMPORARIES and self._case.engine == "deepspeed" and len(shape) == 1:
+            # The step of a ZeRO optimizer flattens its gradients and casts them to fp32.
+            if op is aten.cat.default:
+                return TermKey.FLAT_BUFFER
+            return TermKey.GRADS_FP32 if op is aten._to_copy.default else label
+        if label != TermKey.ACTIVATIONS or not shape:
             return label
-        if shape[-1] == self._vocab and tensor.numel() >= self._vocab * min(self._tokens - 1, 64):
+        if shape[-1] == self._vocab and tensor.numel() >= self._vocab * min(self._tokens, SMALL_ROWS):
             return TermKey.LOGITS if phase == "forward" else TermKey.LOGITS_GRAD
-        if len(shape) >= 2 and shape[-1] == shape[-2] == self._case.seq_len:
+        if len(shape) >= 2 and shape[-1] == shape[-2] == self._case.seq_len and tuple(shape) not in self._weights:
             return TermKey.ATTENTION_SCORES
         if phase == "backward" and tuple(shape) in self._weights:
-            return TermKey.UNSHARDED_GRADS
+            return self._grads
         return label
 
     def name(self, phase: str, tracker: Tracker, bench: Any) -> None:
         """Name storages by identity at the end of a phase."""
-        model = bench.model
-        if model is None or phase == "forward":
+        self._tracker = tracker
+        if bench.model is None:
             return
-        for param in model.parameters():
-            grad = param.grad
-            if grad is not None:
-                tracker.adopt(grad, TermKey.GRADS)
-            tracker.adopt(param.detach(), TermKey.PARAMS)
+        for param in bench.model.parameters():
+            if param.grad is not None:
+                tracker.adopt(param.grad, TermKey.GRADS)
+            if not hasattr(param, "ds_id"):
+                tracker.adopt(param.detach(), TermKey.PARAMS)
+                continue
+            if param.ds_tensor is not None:
+                tracker.adopt(param.ds_tensor, TermKey.PARAMS)
+            if getattr(param, "ds_persist", False) and param.numel():
+                tracker.adopt(param.data, TermKey.PERSISTENT_PARAMS)
+        for optimizer in bench.optimizers:
+            for state in optimizer.state.values():
+                for tensor in tensors_in(state):
+                    tracker.adopt(tensor, TermKey.OPTIMIZER)
+        for held in bench.held:
+            for tensor, key in held():
+                tracker.adopt(tensor, key)
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Tensors in nested lists, dicts and gradient buckets."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+    elif hasattr(value, "buffer"):
+        yield from tensors_in(value.buffer)
+
+
+def held_in(owner: Any, table: dict[str, str]) -> Iterator[tuple[torch.Tensor, str]]:
+    """Tensors that an engine holds in attributes.
+
+    Args:
+        owner: The engine's object.
+        table: Attribute -> term key; attributes that it does not have are skipped.
+
+    Yields:
+        Tensors and their keys.
+    """
+    for name, key in table.items():
+        for tensor in tensors_in(getattr(owner, name, None)):
+            yield tensor, key
