@@ -106,6 +106,7 @@ BAD: list[tuple[str, str, str]] = [
     ("--over micro-batch=1..1000000000:1", "too many values", "larger step"),
     ("--over params=1B..2T", "mixes units", "one unit"),
     ("--over gpu=a100-80g,h1000", "h1000", "h100"),
+    ("--over model=llama-2-7b,lama-2-7b", "lama-2-7b", "llama-2-7b"),
     ("--over compile=maybe", "unknown setting", "--over compile=on"),
     ("--over stage=0..3 --over stage=1", "given twice", "--over stage="),
     ("--stage 2 --over stage=0..3", "contradict", "leave --stage out"),

@@ -175,10 +175,13 @@ def _parse(label: str, field: str) -> tuple[str | bool, str | int | bool, dict[s
 
 
 def _check_name(field: str, label: str) -> None:
-    """Refuse an unknown card or machine at once: in the grid it would be a cell that cannot be run."""
+    """Refuse an unknown model, card or machine at once: in the grid it would be a cell that cannot be run."""
+    from zplan.inputs.model import resolve_model
     from zplan.inputs.presets import load_gpu, load_node
 
     if field == "gpu" and label != "auto":
         load_gpu(label)
     elif field == "node":
         load_node(label)
+    elif field == "model":
+        resolve_model(params=None, model=label)
