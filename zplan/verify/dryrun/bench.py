@@ -35,8 +35,6 @@ class Bench:
     """What this run cannot see or had to assume."""
     on_model: Callable[[Any], None] | None = None
     """Called with the model before the engine wraps it."""
-    optimizer: Any = None
-    """The optimizer, or the engine's wrapper around it, once it exists."""
     optimizers: list[Any] = field(default_factory=list)
     """Optimizers whose states are named."""
     held: list[Callable[[], Iterable[tuple[torch.Tensor, str]]]] = field(default_factory=list)

@@ -83,7 +83,6 @@ def prepare(bench: Bench) -> StepWork:
         model.to = to
     with patched(torch, "zeros_like", _shape_only(torch.zeros_like)) if bench.ghost else nullcontext():
         engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(bench, params), config=config)[0]
-    bench.optimizer = engine.optimizer
     ids = bench.input_ids()
 
     def backward(loss: torch.Tensor, last: bool) -> None:

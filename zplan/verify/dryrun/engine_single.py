@@ -71,7 +71,7 @@ def torch_step(
         The step.
     """
     case = bench.case
-    optimizer = bench.optimizer = torch_optimizer(case.optimizer, params, optimizer_device or bench.device)
+    optimizer = torch_optimizer(case.optimizer, params, optimizer_device or bench.device)
     bench.optimizers.append(optimizer)
     ids = bench.input_ids()
 
