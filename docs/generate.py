@@ -23,6 +23,7 @@ from zplan.cli.app import VERBS
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "cli.md"
 README = ROOT / "README.md"
+OUT_OF_MEMORY = ROOT / "docs" / "out-of-memory.md"
 WIDTH = 80
 
 BLOCK = re.compile(r"(<!-- output of: (?P<command>[^\n]+?) -->\n)(?:```text\n.*?```\n)?(<!-- end -->)", re.DOTALL)
@@ -120,7 +121,8 @@ def with_blocks(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every generated document as it should be."""
-    return {REFERENCE: reference(), README: with_blocks(README.read_text(encoding="utf-8"))}
+    quoting = {path: with_blocks(path.read_text(encoding="utf-8")) for path in (README, OUT_OF_MEMORY)}
+    return {REFERENCE: reference(), **quoting}
 
 
 def main() -> int:

@@ -19,6 +19,8 @@ from zplan.units import format_size
 
 MOST_ADVICE = 7
 _SMALL_BUCKET = 50_000_000
+_WORTH = 0.01
+"""What saves less than this share of the peak is no advice."""
 _STATES = ("offload_optimizer", "stage", "gpus", "optimizer_8bit", "lora", "qlora", "offload_all")
 _BATCH = ("micro_batch", "seq_len")
 _HELPS: dict[str, tuple[str, ...]] = {
@@ -109,12 +111,11 @@ def _against(cause: Cause, message: OomMessage) -> OomAdvice | None:
             costs="none known; not on Windows, and some NCCL and CUDA-graph setups refuse it",
         )
     if cause.kind == OTHER_PROCESS:
-        pids = " ".join(str(process.pid) for process in message.processes)
         return OomAdvice(
             name="other_process",
             change="free the card of other processes, or keep other ranks off it",
-            how=f"nvidia-smi, then end what is left of earlier runs{f' (of {pids})' if pids else ''}; "
-            "torch.cuda.set_device(local_rank) first thing in the script",
+            how="nvidia-smi shows them: end what is left of earlier runs; torch.cuda.set_device(local_rank) before "
+            "anything else touches a GPU",
             saves_bytes=cause.bytes,
             costs="none",
         )
@@ -167,7 +168,7 @@ def _changes(estimate: Estimate, terms: tuple[str, ...], phase: str | None) -> l
         except ZplanError:
             continue  # a combination without a formula is no advice
         saves = _at(estimate, phase) - _at(after, phase)
-        if saves <= 0:
+        if saves < _WORTH * _at(estimate, phase):
             continue
         verdict = overall_verdict(after)
         advice = OomAdvice(

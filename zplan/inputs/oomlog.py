@@ -76,6 +76,8 @@ def read_oom_log(path: str) -> OomLog:
         if sys.stdin is None or sys.stdin.isatty():
             raise ZplanError("--oom - reads a log from standard input, and nothing is sent to it", EXAMPLE)
         return _read(sys.stdin.buffer, "standard input")
+    if not path.strip():
+        raise ZplanError("--oom names no file", EXAMPLE)
     name = quote(path)
     try:
         if stat.S_ISDIR(Path(path).stat().st_mode):
