@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zplan.errors import ZplanError
 from zplan.inputs.hf import read_config
+from zplan.inputs.presets import list_models, load_model
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.table import Table, bind
 from zplan.spec import Attention, Loss
 
 LLAMA = read_config(
@@ -94,6 +99,48 @@ def test_instants_are_in_order_and_name_weights(seq: int, attention: Attention, 
     assert all(-1 <= i.pending_grad < len(BLOCK.weights) for i in memory.backward)
     # The last gradient to come out is that of the block's input.
     assert min(i.activation_bytes for i in memory.backward) >= memory.input_grad_bytes
+
+
+@pytest.mark.parametrize("checkpointed", [False, True])
+@pytest.mark.parametrize("name", list_models())
+def test_every_preset_has_tables(name: str, checkpointed: bool) -> None:
+    model = load_model(name)
+    where = {"micro_batch": 1, "seq_len": 128, "mode": ComputeMode.CAST}
+    for block in model.block_kinds:
+        memory = block_memory(block, attention=Attention.FLASH, checkpointed=checkpointed, **where)
+        assert sorted(memory.grad_order) == list(range(len(block.weights)))
+    assert stem_memory(model, attention=Attention.FLASH, checkpointed=checkpointed, **where).forward
+    assert head_memory(model, loss=Loss.STANDARD, **where).backward
+
+
+def test_code_without_kernels_runs_its_own_attention() -> None:
+    model = load_model("bloom-560m")
+    flash, eager = (
+        block_memory(model.block_kinds[0], attention=attention, **SHAPE)
+        for attention in (Attention.FLASH, Attention.EAGER)
+    )
+    assert flash == eager
+    assert flash.kept_score_bytes > 0
+
+
+def test_unknown_code_is_refused() -> None:
+    with pytest.raises(ZplanError, match="no activation tables for mamba"):
+        block_memory(replace(BLOCK, implementation="mamba"), attention=Attention.FLASH, **SHAPE)
+
+
+def test_biases_that_a_table_does_not_know_come_before_their_matrix() -> None:
+    table = Table(
+        columns=("T",),
+        kept=(1,),
+        input_grad=(0,),
+        order=("up.weight", "down.weight"),
+        forward=(("", (1,)),),
+        backward=((0, "up", "up.weight", (3,)), (1, "", "", (2,)), (2, "", "", (1,))),
+    )
+    bound = bind(table, {}, ["down.weight", "up.weight", "up.bias"])
+    assert bound.grad_order == (2, 1, 0)
+    assert [instant.grads_ready for instant in bound.at(1, 1).backward] == [0, 2, 3]
+    assert bound.at(1, 1).backward[0].pending_grad == 1
 
 
 FRESH = [

@@ -57,8 +57,17 @@ ADAPTED = frozenset({WeightKind.LINEAR, WeightKind.CONV1D})
 """Kinds of weights that peft's ``all-linear`` puts adapters on."""
 
 
-def way_key(attention: Attention, checkpointed: bool) -> str:
-    """Returns how a way of running is spelt in table keys."""
+def way_key(attention: Attention, checkpointed: bool, tables: Tables | None = None) -> str:
+    """Returns how a way of running is spelt in table keys.
+
+    Args:
+        attention: Kernel that was asked for; code that has an attention of its own alone (BLOOM, MPT) runs that.
+        checkpointed: Whether blocks are.
+        tables: The family's, to know whether it is such code.
+    """
+    own = f"stem {Attention.EAGER.value}"
+    if tables is not None and own in tables and f"stem {Attention.FLASH.value}" not in tables:
+        attention = Attention.EAGER
     return attention.value + (" checkpointed" if checkpointed else "")
 
 

@@ -81,7 +81,7 @@ def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, chec
         table = find(
             tables,
             block.implementation,
-            way_key(attention, checkpointed),
+            way_key(attention, checkpointed, tables),
             names,
             grouped=sizes.get("a") != sizes.get("k"),
         )
@@ -99,7 +99,7 @@ def _bound_stem(
     tables = tables_of(module_of(block.implementation), mode, lora)
     piece = f"stem{variation(block.implementation)}"
     try:
-        table = find(tables, piece, way_key(attention, checkpointed), names, grouped=True)
+        table = find(tables, piece, way_key(attention, checkpointed, tables), names, grouped=True)
         if model.tied_embeddings and standard and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
             table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))

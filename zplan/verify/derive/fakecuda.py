@@ -36,6 +36,9 @@ def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
         if mode is ComputeMode.AUTOCAST:
             autocast.install()
             stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        if mode is not ComputeMode.CAST:
+            # Without data torch's grouped product takes 16 bits alone; transformers' own form holds the same tensors.
+            stack.enter_context(mock.patch("transformers.integrations.moe._can_use_grouped_mm", lambda *args: False))
         stack.enter_context(mock.patch.object(torch.nn.functional, "dropout", dropout))
         yield stack.enter_context(attention_as_on_cuda(attention.value))
 

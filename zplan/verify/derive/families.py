@@ -186,7 +186,7 @@ _ALL = (
         "gpt_neox",
         lambda d: {**_whole(d), **_partial(d)},
         single,
-        variants=(UNTIED, TIED, {**UNTIED, "use_parallel_residual": False}),
+        variants=(UNTIED, TIED, {**UNTIED, "use_parallel_residual": False}, {**UNTIED, "hidden_act": "gelu_fast"}),
         repeats_heads=(),
     ),
     Family(
@@ -206,7 +206,7 @@ _ALL = (
             "word_embed_proj_dim": d["h"],
         },
         single,
-        variants=(UNTIED, TIED, {**UNTIED, "dropout": 0.0}),
+        variants=(UNTIED, TIED, {**UNTIED, "dropout": 0.0}, {**UNTIED, "do_layer_norm_before": False}),
         repeats_heads=(),
     ),
     Family(

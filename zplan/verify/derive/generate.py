@@ -83,8 +83,9 @@ def _sort_in(tables: dict[str, Table], put: Callable[[str, Table], None], way: s
     blocks = [piece for piece in tables if piece not in ("stem", "head")]
     variation = "".join(f"+{part}" for part in blocks[0].split("+")[1:])
     word = " tied" if tied else ""
-    put(f"head{variation}{word} {Loss.STANDARD.value}", tables["head"])
-    put(f"stem{variation}{word}{'' if tied else ' ' + way}", tables["stem"])
+    if "+act=" not in variation:  # an activation function is a matter of blocks alone
+        put(f"head{variation}{word} {Loss.STANDARD.value}", tables["head"])
+        put(f"stem{variation}{word}{'' if tied else ' ' + way}", tables["stem"])
     if not tied:
         for piece in blocks:
             put(f"{piece} {way}{ending}", tables[piece])

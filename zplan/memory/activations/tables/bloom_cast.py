@@ -183,6 +183,20 @@ T7 = Table(
     ),
 )
 T8 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(4, 8, 0, 0, 2, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (4, 24, 0, 0, 0, 0, 48)),
+        ("lm_head", (6, 20, 2, 2, 2, 0, 0)),
+    ),
+    backward=(
+        (0, "", "lm_head.weight", (4, 8, 0, 0, 0, 0, 8)),
+        (1, "", "", (6, 8, 0, 0, 0, 4, 8)),
+    ),
+)
+T9 = Table(
     columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
     kept=(4, 16, 0, 0, 0, 0, 0, 4),
     held=(0, 0, 0, 0, 0, 2, 0, 0),
@@ -200,20 +214,6 @@ T8 = Table(
         (0, "", "", (4, 16, 12, 14, 0, 2, 0, 8)),
         (0, "", "", (4, 16, 2, 16, 0, 4, 0, 8)),
         (0, "", "", (6, 8, 0, 0, 0, 2, 4, 8)),
-    ),
-)
-T9 = Table(
-    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
-    kept=(4, 8, 0, 0, 2, 0, 4),
-    input_grad=(2, 0, 0, 0, 0, 0, 0),
-    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
-    forward=(
-        ("", (4, 24, 0, 0, 0, 0, 48)),
-        ("", (6, 20, 2, 2, 2, 0, 0)),
-    ),
-    backward=(
-        (0, "", "lm_head.weight", (4, 8, 0, 0, 0, 0, 8)),
-        (1, "", "", (6, 8, 0, 0, 0, 4, 8)),
     ),
 )
 T10 = Table(
@@ -239,7 +239,7 @@ TABLES = {
     "head tied standard": (T5,),
     "stem tied": (T6,),
     "head chunked": (T7,),
-    "head tied chunked": (T8,),
-    "head fused": (T9,),
+    "head fused": (T8,),
+    "head tied chunked": (T9,),
     "head tied fused": (T10,),
 }
