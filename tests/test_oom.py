@@ -427,7 +427,7 @@ def test_another_number_of_tokens_is_solved_for() -> None:
 def test_an_offload_that_was_not_in_effect_is_noticed() -> None:
     case = next(case for case in CASES if case["source"] == "ZHZisZZ/dllm#9")
     found = decode(oom_from_text(case["log"]).primary, None, plan=_plan(**case["plan"])).candidates[0]
-    assert "offload of the run was not in effect" in found.note
+    assert "the offload that the plan has was not in effect" in found.note
 
 
 # --- tracebacks ------------------------------------------------------------------------------------------------------

@@ -241,7 +241,8 @@ def _host_changes(estimate: Estimate) -> list[OomAdvice]:
         if saves > 0:
             verdict = overall_verdict(after)
             fits = None if verdict is None else verdict != "oom"
-            costs = _COSTS.get(name, "")
+            held = f"{format_size(after.allocated_peak_bytes)} on the GPU at its peak"
+            costs = _COSTS.get(name) or f"{held}, instead of {format_size(estimate.allocated_peak_bytes)}"
             found.append(OomAdvice(name=name, change=change, how=how, saves_bytes=saves, costs=costs, fits=fits))
     return found
 

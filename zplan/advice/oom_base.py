@@ -35,7 +35,7 @@ class PlanTensor:
     """Elements that move it when P is another; 0: its own. What is left over for a last sub-group moves with all."""
     host: bool = False
     unlikely: str = ""
-    """Why the plan as given should not have it."""
+    """What must have been otherwise than planned for it to exist, as the end of "only if"."""
 
     @property
     def bytes(self) -> int:
@@ -61,14 +61,14 @@ class PlanFacts:
 
     @property
     def offloaded(self) -> str:
-        """Why states should not be on the GPU."""
+        """What puts states on the GPU against the plan."""
         if self.job.offload is Offload.NONE:
             return ""
-        return "the plan offloads the optimizer: the offload of the run was not in effect"
+        return "the offload that the plan has was not in effect"
 
     @property
     def temporaries(self) -> str:
-        """Why the step should need no temporary."""
+        """What makes a temporary of the step against the plan."""
         if self.optimizer.step_temporary_copies:
             return ""
-        return f"{self.optimizer.name} as planned works in place: the run had another optimizer"
+        return f"the run had another optimizer: {self.optimizer.name} as planned works in place"

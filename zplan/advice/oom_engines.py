@@ -131,7 +131,7 @@ def _bucket(plan: PlanFacts, source: str) -> Iterator[PlanTensor]:
             elements=hidden**2,
             formula=f"{grad} h^2",
             source="accelerate and transformers set auto to h^2",
-            unlikely="the plan has another reduce_bucket_size",
+            unlikely='the run\'s reduce_bucket_size was "auto"',
         )
 
 

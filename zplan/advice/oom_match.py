@@ -48,7 +48,7 @@ class Candidate:
     score: float
     """Higher is likelier; only the order means something."""
     note: str = ""
-    """What has to be so for it to be this tensor."""
+    """What has to be so for it to be this tensor, as the end of "only if"."""
 
 
 def allocator_bytes(size_bytes: int, device: str) -> int:
@@ -130,7 +130,7 @@ def _compare(message: OomMessage, requested: Size, tensor: PlanTensor, off: floa
     moves = (tensor.follows or tensor.elements) * tensor.element_bytes
     away = (requested.bytes - tensor.bytes) / moves
     if tensor.scales == "P" and abs(away) <= off:
-        note = f"if P is {1 + away:.4f} times the plan's"
+        note = f"P is {1 + away:.4f} times the plan's"
         return replace(base, fit=CLOSE, score=3.0 - 2 * abs(away) / off, note=_joined(note, tensor.unlikely))
     if tensor.per_token * tensor.element_bytes >= 2**16 and tensor.term in (TermKey.LOGITS, TermKey.LOGITS_GRAD):
         tokens = round(requested.bytes / (tensor.per_token * tensor.element_bytes))
@@ -138,7 +138,7 @@ def _compare(message: OomMessage, requested: Size, tensor: PlanTensor, off: floa
         if tokens < 16:
             return None
         solved = replace(tensor, elements=tokens * tensor.per_token)
-        note = f"if the batch had {tokens:,} tokens, where the plan has {planned:,}"
+        note = f"the batch had {tokens:,} tokens, where the plan has {planned:,}"
         return replace(base, tensor=solved, fit=SOLVED, score=0.5, note=_joined(note, tensor.unlikely))
     return None
 
@@ -172,4 +172,4 @@ def _without_coincidences(ordered: Sequence[Candidate]) -> tuple[Candidate, ...]
 
 
 def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
+    return ", and ".join(note for note in notes if note)

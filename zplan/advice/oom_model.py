@@ -115,7 +115,7 @@ def activation_tensors(plan: PlanFacts) -> Iterator[PlanTensor]:
         element_bytes=2,
         formula="2 a s^2 b",
         source="transformers eager_attention_forward",
-        unlikely="" if job.attention is Attention.EAGER else f"{job.attention.value} attention as planned keeps none",
+        unlikely="" if job.attention is Attention.EAGER else f"the run had eager attention, not {job.attention.value}",
     )
     yield scores
     yield replace(scores, title="attention scores of all heads in fp32", element_bytes=4, formula="4 a s^2 b")
@@ -137,7 +137,9 @@ def head_tensors(plan: PlanFacts) -> Iterator[PlanTensor]:
         source=_HEAD,
         scales="T",
         per_token=model.vocab_size,
-        unlikely="" if job.loss is Loss.STANDARD else f"{job.loss.value} loss as planned never holds all logits",
+        unlikely=""
+        if job.loss is Loss.STANDARD
+        else f"the run held all logits, which a {job.loss.value} loss does not",
     )
     half = replace(logits, title="logits in 16 bits", element_bytes=2, formula="2 T V", source=_MODEL)
     backward = replace(logits, term=TermKey.LOGITS_GRAD, phases=(BACKWARD,), title="gradient of the logits in fp32")
