@@ -6,7 +6,7 @@ Bytes are ints and carry their unit in the name; ``GB`` is 10^9 and ``GiB`` 2^30
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from math import prod
 
@@ -302,6 +302,10 @@ class DeepSpeedOptions:
     nvme_max_in_cpu: int = 1_000_000_000
 
 
+DEFAULT_DEEPSPEED = DeepSpeedOptions()
+"""Shared by all jobs that say nothing else: comparing a value with itself is quick."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lora:
     """Low-rank adapters on frozen weights."""
@@ -338,7 +342,7 @@ class Job:
     """None: on for stage 3, off below."""
     rank: int = 0
     """Whose memory is asked for."""
-    deepspeed: DeepSpeedOptions = field(default_factory=DeepSpeedOptions)
+    deepspeed: DeepSpeedOptions = DEFAULT_DEEPSPEED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,8 @@ class Layout:
     largest_trainable: int
     tied: bool
     """The head's weight is the embedding's."""
+    head_numel: int
+    """Elements of the head's weight, tied or not."""
 
     def pieces(self) -> tuple[Piece, ...]:
         """Stem, every block in order, head."""
@@ -124,4 +126,5 @@ def layout(model: ModelSpec, lora: Lora | None = None) -> Layout:
         largest=max(sizes, default=0),
         largest_trainable=max(trained_sizes, default=0),
         tied=model.tied_embeddings,
+        head_numel=max((t.numel for t in (stem if model.tied_embeddings else head).tensors), default=0),
     )

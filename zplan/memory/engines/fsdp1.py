@@ -110,7 +110,8 @@ def fsdp1_memory(
         step[TermKey.OPTIMIZER_TEMPORARIES] = (
             optimizer.step_temporary_copies * states.optimized * units.total("trainable")
         )
-    whole = states.param * units.root.exact if ranks > 1 else 0
+    # The root is flattened last: its tensors and the flat copy are on the GPU beside the shards of everything.
+    whole = 2 * states.param * units.root.exact if ranks > 1 else 0
     init = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
     host = HostTerms()
     if not on_gpu:
@@ -121,7 +122,9 @@ def fsdp1_memory(
         }
         host = HostTerms(kept, sum(kept.values()) + states.grad * units.total("trainable"), (states.param * shard,))
     return EngineMemory(
-        steady=steady,
+        # zero_grad() only drops the views: the flat gradients live until the next forward resets them
+        # (``_reset_flat_param_grad_info_if_needed``).
+        steady={**steady, TermKey.GRADS: step.get(TermKey.GRADS, 0)},
         passes=(Pass(steady, _forward_track(units, orders, job.stage, waiting), backward, (last,)),),
         step=(
             Moment("step", "optimizer step", step),

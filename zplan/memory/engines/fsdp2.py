@@ -53,32 +53,30 @@ class _Buffers:
 def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
     """Each unit's all-gather output outlives its copy-out until the next unit's; stage 2 keeps the parameters, too."""
     units = buffers.units
-    root, depth = units.root, len(units.layers)
+    root, depth = buffers.params(units.root), len(units.layers)
     first = units.block(0)
     embedding = max(
-        buffers.params(root) + buffers.gather(root),
-        buffers.params(root) + buffers.gather(root) + buffers.gather(first) + buffers.copy_in(first),
-        buffers.gather(root) + buffers.copy_in(root),
-        buffers.params(root),
+        buffers.gather(units.root) + max(buffers.copy_in(units.root), root),
+        root + buffers.gather(units.root) + buffers.gather(first) + buffers.copy_in(first),
     )
     points: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
+    after: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
     kept = 0
     for index, variant in enumerate(orders.layers):
         unit = units.block(index)
-        held = level(
-            **{
-                TermKey.GATHERED_PARAMS: buffers.params(root) + kept + buffers.params(unit),
-                TermKey.PREFETCHED_PARAMS: buffers.gather(unit),
-            }
-        )
-        points[variant].append((index, held))
+        points[variant].append((index, _gathered(root + kept + buffers.params(unit), buffers.gather(unit))))
         kept += buffers.params(unit) if buffers.job.stage == 2 else 0
-    last = units.block(depth - 1)
-    loss = level(
-        **{TermKey.GATHERED_PARAMS: buffers.params(root) + kept, TermKey.PREFETCHED_PARAMS: buffers.gather(last)}
-    )
+        # The next block's all-gather starts while this one's output is still held, and casts its shards into a flat buffer.
+        ahead = units.block(index + 1) if index + 1 < depth else None
+        starting = buffers.gather(ahead) + buffers.copy_in(ahead) if ahead else 0
+        after[variant].append((index + 1, _gathered(root + kept, buffers.gather(unit) + starting)))
+    loss = _gathered(root + kept, buffers.gather(units.block(depth - 1)))
     blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(p)} for p in points]
-    return Track("any", {0: level(**{TermKey.GATHERED_PARAMS: embedding})}, tuple(blocks), {0: loss})
+    return Track("any", {0: _gathered(embedding, 0)}, tuple(blocks), {0: loss}, tuple(layer_levels(p) for p in after))
+
+
+def _gathered(params: int, gathers: int) -> Level:
+    return level(**{TermKey.GATHERED_PARAMS: params, TermKey.PREFETCHED_PARAMS: gathers})
 
 
 def _running_sum(tensors: tuple[Tensor, ...], order: tuple[int, ...], element_bytes: int) -> list[int]:
@@ -221,14 +219,15 @@ def _with(track: Track, key: str, size: int) -> Track:
     def more(value: Level) -> Level:
         return Level(value.total + size, (*value.terms, (key, size)))
 
-    blocks: list[dict[StateKey, LayerLevels]] = []
-    for per in track.blocks:
-        blocks.append({state: layer_levels([(i, more(v)) for i, v in found.points]) for state, found in per.items()})
+    def each(found: LayerLevels) -> LayerLevels:
+        return layer_levels([(index, more(value)) for index, value in found.points])
+
     return Track(
         track.by,
         {state: more(value) for state, value in track.stem.items()},
-        tuple(blocks),
+        tuple({state: each(found) for state, found in per.items()} for per in track.blocks),
         {state: more(value) for state, value in track.head.items()},
+        tuple(each(found) for found in track.after),
     )
 
 

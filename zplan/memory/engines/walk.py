@@ -65,18 +65,20 @@ def backward_track(
         tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
     ) -> Iterator[tuple[StateKey, Level]]:
         yield 0, current
-        count = 0
+        count, matrix = 0, next((which for which in order if len(tensors[which].shape) > 1), -1)
         for which in order:
             if tensors[which].trainable:
                 count += 1
+                # A vector's gradient is so small that no instant of its own is kept: its neighbour matrix stands for it.
+                matrix = which if len(tensors[which].shape) > 1 else matrix
                 after, handing_over = ready(GradEvent(tensors[which], offset + which))
-                yield pending_key(which), handing_over
+                yield pending_key(matrix), handing_over
                 yield count, after
 
     head: dict[StateKey, Level] = {}
     current = start
     for key, value in run(groups.head.tensors, orders.head, head_offset, current):
-        head[key] = value
+        head[key] = max(head.get(key, value), value, key=_total)
         current = value if isinstance(key, int) else current
     collected: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index in range(len(orders.layers) - 1, -1, -1):
@@ -87,12 +89,16 @@ def backward_track(
             current = value if isinstance(key, int) else current
     stem: dict[StateKey, Level] = {}
     for key, value in run(groups.stem.tensors, orders.stem, 0, current):
-        stem[key] = value
+        stem[key] = max(stem.get(key, value), value, key=_total)
         current = value if isinstance(key, int) else current
     blocks: list[dict[StateKey, LayerLevels]] = [
         {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
     ]
     return Track("grads", stem, tuple(blocks), head), current
+
+
+def _total(value: Level) -> int:
+    return value.total
 
 
 def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:

@@ -12,6 +12,7 @@ from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deeps
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.prefetch import model_calls, replay
 from zplan.memory.engines.walk import GradOrders, constant_track
+from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
@@ -95,12 +96,12 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
     return {key: size for key, size in terms.items() if size}
 
 
-def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> tuple[Track, Track]:
-    """Gathered parameters along forward and backward, module by module."""
+def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> tuple[Track, Track, int]:
+    """Gathered parameters along forward and backward, module by module, and the bytes of the last reduction."""
+    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad)
     if ranks == 1 and job.offload is not Offload.ALL:
         # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
-        nothing = constant_track(groups, orders, level())
-        return nothing, nothing
+        return constant_track(groups, orders, level()), grads, last
     # Buckets, offload and ratios have no say in what is gathered when: plans that differ there share the replay.
     fixed = DeepSpeedOptions()
     options = replace(
@@ -111,7 +112,8 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         offload_ratio=fixed.offload_ratio,
         overlap_comm=fixed.overlap_comm,
     )
-    return _replayed(groups, orders, options, states.param)
+    forward, gathered = _replayed(groups, orders, options, states.param)
+    return forward, with_reduction(gathered, grads, groups, orders), last
 
 
 @lru_cache(maxsize=512)
@@ -200,22 +202,38 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     states = deepspeed_bytes(job.precision)
     parts = shards(groups, job.deepspeed, ranks)
     steady = _steady(parts, job, states, optimizer, ranks)
-    forward, backward = _tracks(groups, orders, job, states, ranks)
-    whole = states.param * (groups.total + groups.adapters)
-    zero_init = True if job.zero_init is None else job.zero_init
-    made = dict(steady)
-    if TermKey.MASTER in made:
-        made[TermKey.GRADS_FP32] = states.optimized * max(parts.sub_groups)
-    made.pop(TermKey.OPTIMIZER, None)
-    init = [Moment("init", "fp32 partitions made", made)]
-    if not zero_init:
-        init.append(Moment("init", "whole model before sharding", {TermKey.PARAMS: whole}))
+    forward, backward, last = _tracks(groups, orders, job, states, ranks)
+    reducing = Moment("backward", "last reduction", {**steady, TermKey.UNSHARDED_GRADS: last})
     return EngineMemory(
         steady=steady,
-        passes=(Pass(steady, forward, backward),),
+        passes=(Pass(steady, forward, backward, (reducing,)),),
         step=_step_moments(steady, parts, job, states, optimizer),
-        init=tuple(init),
+        init=_init_moments(steady, groups, parts, job, states, ranks),
         host=_host(parts, job, states, optimizer),
         states=states,
         grad_bytes=states.grad,
     )
+
+
+def _init_moments(
+    steady: dict[str, int], groups: Layout, parts: _Shards, job: Job, states: StateBytes, ranks: int
+) -> tuple[Moment, ...]:
+    """Init: fp32 partitions beside a scratch gradient of the largest sub-group; then bucket and gradient partitions.
+
+    The tensor that ``zero.Init`` partitions last, the head's, is still whole while the optimizer is made (dry run).
+    """
+    head = groups.head_numel if ranks > 1 else 0
+    whole = states.param * head
+    if job.offload is Offload.ALL:
+        whole += states.param * zero3_partition_numel(head, ranks)
+    kept = {key: size for key, size in steady.items() if key not in (TermKey.OPTIMIZER, TermKey.PERSISTENT_PARAMS)}
+    made = {**kept, TermKey.GATHERED_PARAMS: whole}
+    if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
+        return (Moment("init", "bucket and partitions made", made),)
+    scratch = {
+        TermKey.PARAMS: kept.get(TermKey.PARAMS, 0),
+        TermKey.MASTER: kept[TermKey.MASTER],
+        TermKey.GRADS_FP32: states.optimized * max(parts.sub_groups),
+        TermKey.GATHERED_PARAMS: whole,
+    }
+    return (Moment("init", "fp32 partitions made", scratch), Moment("init", "bucket and partitions made", made))
