@@ -21,7 +21,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from zplan.memory.moments import TermKey
 
-
 _PIN = torch.ops.aten._pin_memory.default
 _get_mode = torch._C._get_dispatch_mode
 _FAKE = torch._C._TorchDispatchModeKey.FAKE
@@ -81,9 +80,10 @@ class _StorageRef(weakref.ref):  # type: ignore[type-arg]
     """A weak reference that knows its storage's key: cheaper than ``weakref.finalize``."""
 
     __slots__ = ("key",)
+    key: int
 
 
-class Tracker(TorchDispatchMode):
+class Tracker(TorchDispatchMode):  # type: ignore[misc]
     """Counts live bytes by storage; a context manager.
 
     Args:
@@ -220,7 +220,7 @@ class Tracker(TorchDispatchMode):
 
     def _open(self, tensor: torch.Tensor, storage: torch.UntypedStorage, key: int, op: object) -> None:
         kind = tensor.device.type
-        if kind != self.device and kind != self.host:
+        if kind != self.device and kind != self.host:  # noqa: PLR1714
             return
         size = storage.nbytes()
         label = self.label
@@ -243,8 +243,7 @@ class Tracker(TorchDispatchMode):
     def _change(self, entry: LiveStorage, change: int) -> None:
         if entry.host:
             total = self._bytes[1] = self._bytes[1] + change
-            if total > self._peak[1]:
-                self._peak[1] = total
+            self._peak[1] = max(self._peak[1], total)
             return
         self._log.append((entry, change))
         total = self._bytes[0] = self._bytes[0] + change

@@ -38,7 +38,7 @@ def flash(
     return out[..., :size] if excess else out
 
 
-def efficient(  # noqa: PLR0913, PLR0917
+def efficient(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -81,7 +81,7 @@ def _repeat_heads(tensor: torch.Tensor, heads: int) -> torch.Tensor:
     return tensor if times == 1 else tensor.repeat_interleave(times, dim=1)
 
 
-def cuda_sdpa(  # noqa: PLR0913, PLR0917
+def cuda_sdpa(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -100,7 +100,7 @@ def cuda_sdpa(  # noqa: PLR0913, PLR0917
     return efficient(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
-def _flash_interface(  # noqa: PLR0913, PLR0917
+def _flash_interface(
     module: torch.nn.Module,
     query: torch.Tensor,
     key: torch.Tensor,

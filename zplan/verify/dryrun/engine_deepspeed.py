@@ -13,12 +13,14 @@ from typing import Any
 import torch
 
 from zplan.errors import ExitCode, ZplanError
+from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.imports import require
 from zplan.verify.dryrun.loss import loss_of
+from zplan.verify.dryrun.naming import held_in
 from zplan.verify.dryrun.optimizers import fused_adam, torch_optimizer
-from zplan.verify.dryrun.patching import patched, replace
+from zplan.verify.dryrun.patching import labelled, patched, replace
 from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import DTYPES
 
@@ -83,6 +85,7 @@ def prepare(bench: Bench) -> StepWork:
         model.to = to
     with patched(torch, "zeros_like", _shape_only(torch.zeros_like)) if bench.ghost else nullcontext():
         engine = deepspeed.initialize(model=model, optimizer=lambda params: _optimizer(bench, params), config=config)[0]
+    _name_buffers(bench, engine)
     ids = bench.input_ids()
 
     def backward(loss: torch.Tensor, last: bool) -> None:
@@ -100,6 +103,49 @@ def _shape_only(zeros_like: Callable[..., torch.Tensor]) -> Callable[..., torch.
         return zeros_like(tensor, **kwargs)
 
     return shapes
+
+
+HELD = {
+    "bit16_groups_flat": TermKey.PARAMS,
+    "fp16_groups_flat": TermKey.PARAMS,
+    "bf16_groups_flat": TermKey.PARAMS,
+    "fp16_partitioned_groups_flat": TermKey.PARAMS,
+    "lp_param_buffer": TermKey.PARAMS,
+    "single_partition_of_fp32_groups": TermKey.MASTER,
+    "fp32_groups_flat": TermKey.MASTER,
+    "fp32_groups": TermKey.MASTER,
+    "fp32_groups_flat_partition": TermKey.MASTER,
+    "fp32_partitioned_groups_flat": TermKey.MASTER,
+    "averaged_gradients": TermKey.GRADS,
+    "grad_partitions_flat_buffer": TermKey.GRADS,
+    "fp32_groups_gradients_flat": TermKey.GRADS_FP32,
+    "ipg_buckets": TermKey.REDUCE_BUCKET,
+    "temp_grad_buffer_for_gpu_offload": TermKey.FLAT_BUFFER,
+}
+"""Attributes of DeepSpeed's optimizer wrappers, of every stage."""
+
+
+def _name_buffers(bench: Bench, engine: Any) -> None:
+    """Tell the bench where the engine keeps what, and label what its hooks allocate."""
+    wrapper = engine.optimizer
+    base = getattr(wrapper, "optimizer", wrapper)
+    bench.optimizers.append(base)
+    if wrapper is not base:
+        bench.held.append(lambda: held_in(wrapper, HELD))
+    kind = type(wrapper)
+    if kind.__name__ == "DeepSpeedZeroOptimizer":
+        for name in ("setup_buckets", "reduce_ipg_grads"):
+            labelled(kind, name, bench.tracker, TermKey.REDUCE_BUCKET)
+    elif kind.__name__ == "DeepSpeedZeroOptimizer_Stage3":
+        from deepspeed.runtime.zero.partition_parameters import AllGatherCoalescedHandle, AllGatherHandle
+        from deepspeed.runtime.zero.partitioned_param_coordinator import PartitionedParameterCoordinator
+
+        gather = "_PartitionedParameterCoordinator__all_gather_params_"
+        labelled(PartitionedParameterCoordinator, gather, bench.tracker, TermKey.GATHERED_PARAMS)
+        for handle in (AllGatherHandle, AllGatherCoalescedHandle):
+            labelled(handle, "wait", bench.tracker, TermKey.GATHERED_PARAMS)
+        scatter = "_DeepSpeedZeroOptimizer_Stage3__avg_scatter_grads"
+        labelled(kind, scatter, bench.tracker, TermKey.REDUCE_BUCKET)
 
 
 def _optimizer(bench: Bench, params: Any) -> Any:
@@ -142,8 +188,8 @@ def _import(bench: Bench) -> Any:
     set_accelerator(_accelerator(bench))
     import deepspeed
     import deepspeed.runtime.zero.linear as zero_linear
-    import deepspeed.utils.nvtx as nvtx
     import deepspeed.runtime.zero.partitioned_param_coordinator as coordinator
+    from deepspeed.utils import nvtx
 
     if not deepspeed.__version__.startswith("0.19."):
         raise ZplanError(
@@ -191,7 +237,7 @@ def _accelerator(bench: Bench) -> Any:
             return "meta"
 
         def on_accelerator(self, tensor: torch.Tensor) -> bool:
-            return tensor.device.type == "meta"
+            return bool(tensor.device.type == "meta")
 
         def pin_memory(self, tensor: torch.Tensor, align_bytes: int = 1) -> torch.Tensor:
             pinned: torch.Tensor = torch.ops.aten._pin_memory(tensor)

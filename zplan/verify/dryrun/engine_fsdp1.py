@@ -7,15 +7,17 @@ One unit per decoder block and one for the rest, ``use_orig_params``, 16-bit com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 import torch
 
 from zplan.errors import ZplanError
+from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun.engine_single import autocast, master_dtype, torch_step
+from zplan.verify.dryrun.naming import held_in
 from zplan.verify.dryrun.patching import patched, replace
 from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import decoder_blocks
@@ -36,13 +38,12 @@ def prepare(bench: Bench) -> StepWork:
     blocks = {type(block) for block in decoder_blocks(model)[1]}
 
     def move(module: Any, ignored_params: Any, ignored_buffers: Any, *devices: Any) -> None:
-        if bench.ghost:
-            bench.arrive_whole(module)
+        bench.arrive_whole(module)
 
     if bench.ghost:
         # Asks an address, which tensors without data do not have.
         replace(flat_param, "_data_ptr_allocated", lambda tensor: tensor.untyped_storage().size() > 0)
-    with patched(init_utils, "_move_module_to_device", move):
+    with patched(init_utils, "_move_module_to_device", move) if bench.stays else nullcontext():
         wrapped = FullyShardedDataParallel(
             model,
             sharding_strategy=ShardingStrategy.FULL_SHARD if case.stage == 3 else ShardingStrategy.SHARD_GRAD_OP,
@@ -53,6 +54,7 @@ def prepare(bench: Bench) -> StepWork:
             limit_all_gathers=True,
             device_id=torch.device(bench.device if bench.device == "cpu" else torch.cuda.current_device()),
         )
+    bench.held.append(lambda: _held(wrapped))
     held = ExitStack()
 
     def before(last: bool) -> None:
@@ -65,6 +67,23 @@ def prepare(bench: Bench) -> StepWork:
     if case.precision in ("bf16-pure", "fp32"):
         context = nullcontext
     return torch_step(bench, wrapped, wrapped.parameters(), context, before if case.grad_accum > 1 else None)
+
+
+FLAT_PARAM = {
+    "_local_shard": TermKey.PARAMS,
+    "_mp_shard": TermKey.GATHERED_PARAMS,
+    "_full_param_padded": TermKey.GATHERED_PARAMS,
+    "_full_prec_full_param_padded": TermKey.GATHERED_PARAMS,
+    "_saved_grad_shard": TermKey.GRADS,
+    "grad": TermKey.GRADS,
+}
+"""Attributes of FSDP1's flat parameters."""
+
+
+def _held(wrapped: Any) -> Iterator[tuple[torch.Tensor, str]]:
+    for unit in wrapped.fsdp_modules(wrapped):
+        if unit._has_params:
+            yield from held_in(unit._flat_param, FLAT_PARAM)
 
 
 def mixed_precision(precision: str) -> Any:

@@ -8,19 +8,27 @@ from typing import Any
 import torch
 
 from zplan.errors import ExitCode, ZplanError
+from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun.engine_single import master_dtype, torch_step
-from zplan.verify.dryrun.patching import patched, replace
+from zplan.verify.dryrun.patching import labelled, patched, replace
 from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import decoder_blocks
 
 DEVICE = "meta"
+LABELS = {
+    "foreach_all_gather": TermKey.GATHERED_PARAMS,
+    "foreach_all_gather_copy_out": TermKey.GATHERED_PARAMS,
+    "foreach_reduce": TermKey.REDUCE_BUCKET,
+}
+"""What FSDP2's functions allocate."""
 
 
 def prepare(bench: Bench) -> StepWork:
     """Build the model on the host, shard it block by block onto the device."""
     from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.fsdp import CPUOffloadPolicy, OffloadPolicy, fully_shard
+    from torch.distributed.fsdp._fully_shard import _fsdp_param_group
 
     case = bench.case
     offload = bench.ghost and case.offload != "none"
@@ -32,6 +40,8 @@ def prepare(bench: Bench) -> StepWork:
         "reshard_after_forward": case.stage == 3,
         "offload_policy": CPUOffloadPolicy(pin_memory=bench.ghost) if case.offload != "none" else OffloadPolicy(),
     }
+    for name, label in LABELS.items():
+        labelled(_fsdp_param_group, name, bench.tracker, label)
     with _on_meta(bench):
         for block in decoder_blocks(model)[1]:
             fully_shard(block, **options)

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from zplan.verify.dryrun.autocast import install
+from zplan.verify.dryrun.shapes import key_of, make, recipe_of
 
 aten = torch.ops.aten
 
@@ -75,7 +76,6 @@ class Ghost:
             aten._to_copy.default: self._to_copy,
             aten.copy_.default: self._copy,
             aten.equal.default: self._equal,
-            aten.zeros_like.default: self._zeros_like,
             aten._pin_memory.default: self._pin,
             aten.is_pinned.default: self._is_pinned,
         }
@@ -101,18 +101,18 @@ class Ghost:
 
     def _shaped(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Blocks of a model are alike: the shape of an operator's output is worked out once and remembered."""
-        key = _key(func, args, kwargs)
+        key = key_of(func, args, kwargs)
         known = self._shapes.get(key) if key is not None else None
         if known is None:
             out = func(*args, **kwargs)
             if key is not None:
-                self._shapes[key] = _recipe(out, args) or False
+                self._shapes[key] = recipe_of(out, args) or False
             return out
         if known is False:
             return func(*args, **kwargs)
         if isinstance(known, tuple):
-            return tuple(None if item is None else _make(item) for item in known)
-        return _make(known)
+            return tuple(None if item is None else make(item) for item in known)
+        return make(known)
 
     # -- values and copies -------------------------------------------------------------------------------------------
 
@@ -126,13 +126,6 @@ class Ghost:
 
     def _equal(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return True
-
-    def _zeros_like(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        device = kwargs.get("device")
-        if device is not None and args[0].device.type == "cpu" and torch.device(device).type == "meta":
-            # DeepSpeed's stages 1 and 2 note shapes in tensors on the real "meta": they take no memory on a GPU.
-            return torch.empty((), dtype=kwargs.get("dtype") or args[0].dtype, device="meta").expand(args[0].shape)
-        return self._run(func, args, kwargs)
 
     def _pin(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``tensor.pin_memory()`` copies into a new page-locked tensor."""
@@ -270,61 +263,6 @@ def _kind(func: Any) -> str:
 
 _HIDDEN_VIEWS = frozenset({"_unsafe_view", "_reshape_alias", "lift_fresh", "_local_scalar_dense"})
 """Return what they were given without saying so."""
-
-
-def _key(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What decides the shapes that an operator returns, or None where that is not worth finding out."""
-    parts: list[Any] = [func]
-    for item in args:
-        kind = type(item)
-        if kind is torch.Tensor or kind is torch.nn.Parameter:
-            parts.append((item.shape, item.stride(), item.dtype, item.is_meta))
-        elif kind is list or kind is tuple:
-            for inner in item:
-                if isinstance(inner, torch.Tensor):
-                    parts.append((inner.shape, inner.stride(), inner.dtype, inner.is_meta))
-                else:
-                    parts.append(inner)
-            parts.append(len(item))
-        else:
-            parts.append(kind)
-            parts.append(item)
-    for name, item in kwargs.items():
-        if isinstance(item, torch.Tensor):
-            return None
-        parts.append(name)
-        parts.append(item)
-    try:
-        hash(key := tuple(parts))
-    except TypeError:
-        return None
-    return key
-
-
-def _recipe(out: Any, args: tuple[Any, ...]) -> Any:
-    """How to make an operator's output again; None unless it is new, alone in its storage, and on the device."""
-    if isinstance(out, (tuple, list)):
-        if isinstance(out, list) or not all(item is None or isinstance(item, torch.Tensor) for item in out):
-            return None
-        items = [None if item is None else _recipe(item, args) for item in out]
-        return (
-            None
-            if any(made is None and item is not None for made, item in zip(items, out, strict=True))
-            else tuple(items)
-        )
-    if type(out) is not torch.Tensor or not out.is_meta:
-        return None
-    storage = out.untyped_storage()
-    span = 1 + sum((size - 1) * step for size, step in zip(out.shape, out.stride(), strict=True)) if out.numel() else 0
-    if storage.nbytes() != span * out.dtype.itemsize or out.storage_offset():
-        return None
-    if any(isinstance(item, torch.Tensor) and item.untyped_storage()._cdata == storage._cdata for item in args):
-        return None
-    return [out.shape, out.stride(), out.dtype]
-
-
-def _make(recipe: list[Any]) -> torch.Tensor:
-    return torch.empty_strided(recipe[0], recipe[1], dtype=recipe[2], device="meta")
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

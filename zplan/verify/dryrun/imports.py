@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec, spec_from_loader
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from zplan.errors import ExitCode, ZplanError
 
@@ -71,7 +71,7 @@ class _Opener:
             return None
         _open_compiler("torch._dynamo")
         module = sys.modules.get(name)
-        return None if module is None else spec_from_loader(name, _Loaded(module))
+        return None if module is None else spec_from_loader(name, cast(Any, _Loaded(module)))
 
 
 class _Loaded:
@@ -106,7 +106,7 @@ def leave_compiler_out() -> None:
     package.__spec__ = spec
     vars(torch)["_dynamo"] = package
     torch.compile = _as_is
-    sys.meta_path.insert(0, _Opener())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Opener())
 
 
 def _open_compiler(name: str) -> Any:

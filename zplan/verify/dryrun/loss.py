@@ -109,7 +109,7 @@ def fused_chunk_tokens(tokens: int, hidden_size: int, vocab_size: int) -> int:
     return min(1 << (share - 1).bit_length(), tokens)
 
 
-class _FusedLoss(torch.autograd.Function):
+class _FusedLoss(torch.autograd.Function):  # type: ignore[misc]
     """Holds what Liger's kernels hold; the kernels themselves work in place and are left out."""
 
     @staticmethod
@@ -127,6 +127,6 @@ class _FusedLoss(torch.autograd.Function):
         return losses.sum()
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
         grad_hidden, grad_weight = ctx.saved_tensors
         return grad_hidden, grad_weight, None

@@ -63,11 +63,12 @@ class Namer:
     def classify(self, tensor: torch.Tensor, op: Any, phase: str, label: str) -> str:
         """The term key of a storage that was just created."""
         shape = tensor.shape
-        if label == TermKey.OPTIMIZER_TEMPORARIES and self._case.engine == "deepspeed" and len(shape) == 1:
-            # The step of a ZeRO optimizer flattens its gradients and casts them to fp32.
-            if op is aten.cat.default:
+        if phase in ("init", "step") and self._case.engine == "deepspeed":
+            # Parameters are flattened when the engine starts, gradients in each step, which then casts them to fp32.
+            if op is aten.cat.default and len(shape) == 1:
                 return TermKey.FLAT_BUFFER
-            return TermKey.GRADS_FP32 if op is aten._to_copy.default else label
+            cast = phase == "step" and op is aten._to_copy.default and tensor.dtype == torch.float32
+            return TermKey.GRADS_FP32 if cast else label
         if label != TermKey.ACTIVATIONS or not shape:
             return label
         if shape[-1] == self._vocab and tensor.numel() >= self._vocab * min(self._tokens, SMALL_ROWS):

@@ -36,11 +36,10 @@ def fused_adam(
         An optimizer whose step touches no data.
     """
 
-    class HeldAdam(base):  # type: ignore[misc, valid-type]
+    class HeldAdam(base):  # type: ignore[misc]
         def __init__(self) -> None:
             torch.optim.Optimizer.__init__(self, params, dict(_ADAM_DEFAULTS))
 
-        @torch.no_grad()
         def step(self, closure: Callable[[], float] | None = None) -> None:
             for group in self.param_groups:
                 for param in group["params"]:

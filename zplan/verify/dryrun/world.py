@@ -106,7 +106,7 @@ def fake_world(world: int, rank: int) -> Iterator[None]:
     }
     before = {key: os.environ.get(key) for key in values}
     os.environ.update(values)
-    torch.meta = device_handle()  # type: ignore[attr-defined]
+    torch.meta = device_handle()
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world)
     try:
         yield
