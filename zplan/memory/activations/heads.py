@@ -57,8 +57,10 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
     tables = tables_of(module_of(block.implementation), mode, lora)
     ending = variation(block.implementation)
     tied = model.tied_embeddings and f"head tied {loss.value}" in tables
+    # OPT lists its final norm before its blocks.
+    known = names + [weight.name for weight in model.pre]
     try:
-        table = find(tables, f"head{ending}", f"tied {loss.value}" if tied else loss.value, names, grouped=True)
+        table = find(tables, f"head{ending}", f"tied {loss.value}" if tied else loss.value, known, grouped=True)
     except KeyError:
         raise ZplanError(
             f"there is no activation table for a {loss.value} loss of {model.family} in {mode.value} mode",

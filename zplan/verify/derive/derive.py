@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
+from math import prod
 from random import Random
 from typing import Any
 
@@ -99,19 +100,28 @@ def block_sizes(one: Sample, layer: int, way: Way) -> dict[str, int]:
 
 
 def telling_seeds(family: Family, runs: int) -> range:
-    """Returns seeds whose dimensions tell all symbols apart: none is (nearly) constant, no two keep their ratio."""
+    """Returns seeds whose dimensions tell symbols and their products apart, as far as the family's sizes let them."""
+
+    def draws(seeds: range) -> list[dict[str, int]]:
+        return [family.draw(Random(f"{family.model_type} {seed}")) for seed in seeds]
+
+    always = _alike(draws(range(-24, 0)))
     for first in range(0, 1000 * runs, runs):
         seeds = range(first, first + runs)
-        dims = [family.draw(Random(f"{family.model_type} {seed}")) for seed in seeds]
-        columns = {tuple(one[name] for one in dims) for name in dims[0]}
-        varied = all(len(set(values)) >= min(3, runs) for values in columns)
-        ratios = all(
-            len({Fraction(x, y) for x, y in zip(one, other, strict=True)}) > 1
-            for one, other in combinations(columns, 2)
-        )
-        if varied and ratios:
+        if _alike(draws(seeds)) <= always:
             return seeds
     raise ValueError(f"{family.model_type}: no dimensions tell its symbols apart")
+
+
+def _alike(dims: Sequence[Mapping[str, int]]) -> set[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Pairs of products of up to two symbols whose ratio is the same in every run; () stands for a constant."""
+    names = sorted(dims[0])
+    products = [(), *((name,) for name in names), *combinations_with_replacement(names, 2)]
+    groups: dict[tuple[Fraction, ...], list[tuple[str, ...]]] = {}
+    for product in products:
+        values = [prod(one[name] for name in product) for one in dims]
+        groups.setdefault(tuple(Fraction(value, values[0]) for value in values), []).append(product)
+    return {pair for group in groups.values() for pair in combinations(group, 2)}
 
 
 def derive(

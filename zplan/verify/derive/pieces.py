@@ -112,8 +112,14 @@ class Timeline:
         }
         kept = mine & self.log.last_live
         cached = (mine & self.log.cached_live) - kept
-        frame = (mine & self.first("forward", self.head).live) - kept - cached if index < self.head else set()
-        return kept, frame, cached
+        if index == self.head:
+            return kept, set(), cached
+        if index == 0:  # while the last block runs; a head without a norm starts after the frame is gone
+            blocks = [event for event in self.log.events if event.phase == "forward" and event.piece == self.head - 1]
+            later = blocks[-1].live
+        else:
+            later = self.first("forward", self.head).live
+        return kept, (mine & later) - kept - cached, cached
 
     def _carried(self, index: int) -> set[int]:
         """Storages of the block before that only die while this piece runs forward (the loop's variable holds them)."""
