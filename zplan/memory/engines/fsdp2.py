@@ -41,6 +41,10 @@ class _Buffers:
             else 0
         )
 
+    def starting(self, unit: Unit) -> int:
+        """A unit's all-gather and copy-out while the output before it is still held (a local name in ``wait_for_unshard``)."""
+        return self.gather(unit) + max(self.copy_in(unit), self.params(unit) if self.units.ranks > 1 else 0)
+
     def reduce_input(self, unit: Unit) -> int:
         """Reduce-scatter input, in the reduce dtype."""
         return self.units.reduce * unit.trainable_whole
@@ -57,7 +61,7 @@ def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
     first = units.block(0)
     embedding = max(
         buffers.gather(units.root) + max(buffers.copy_in(units.root), root),
-        root + buffers.gather(units.root) + buffers.gather(first) + buffers.copy_in(first),
+        root + buffers.gather(units.root) + buffers.starting(first),
     )
     points: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
     after: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
@@ -66,9 +70,7 @@ def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
         unit = units.block(index)
         points[variant].append((index, _gathered(root + kept + buffers.params(unit), buffers.gather(unit))))
         kept += buffers.params(unit) if buffers.job.stage == 2 else 0
-        # The next block's all-gather starts while this one's output is still held, and casts its shards into a flat buffer.
-        ahead = units.block(index + 1) if index + 1 < depth else None
-        starting = buffers.gather(ahead) + buffers.copy_in(ahead) if ahead else 0
+        starting = buffers.starting(units.block(index + 1)) if index + 1 < depth else 0
         after[variant].append((index + 1, _gathered(root + kept, buffers.gather(unit) + starting)))
     loss = _gathered(root + kept, buffers.gather(units.block(depth - 1)))
     blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(p)} for p in points]

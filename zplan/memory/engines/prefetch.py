@@ -100,13 +100,31 @@ class Gathered:
     numel: int
 
 
+class _Group:
+    """Tensors that are gathered by one call: one flat buffer, from which each gets a copy of its own when the first is used.
+
+    The flat buffer lives until the last of them is used: their registry entries share the handle that holds it
+    (``partition_parameters.py``, ``AllGatherCoalescedHandle.wait``). One tensor alone is gathered in place.
+    """
+
+    __slots__ = ("flat", "left", "used")
+
+    def __init__(self, flat: int, members: int) -> None:
+        self.flat = flat if members > 1 else 0
+        self.left = members
+        self.used = False
+
+
 class _Coordinator:
     """The state of the coordinator over one forward and backward pass."""
 
     def __init__(self, trace: Sequence[tuple[bool, Call]], options: DeepSpeedOptions) -> None:
         self.options = options
         self.available = 0
+        self.flats = 0
+        """Elements of flat buffers that live beside the copies made from them."""
         self.gathered: set[int] = set()
+        self.in_flight: dict[int, _Group] = {}
         self.fetched_for: dict[int, int] = {}
         self.queue: list[tuple[int, int, int]] = []
         self.position = 0
@@ -120,28 +138,51 @@ class _Coordinator:
                 total += numel
             self.walked.append(self.walked[-1] + total)
 
+    def _gather(self, tensors: Sequence[tuple[int, int]]) -> int:
+        """Starts one all-gather; returns its elements."""
+        if not tensors:
+            return 0
+        numel = sum(size for _, size in tensors)
+        group = _Group(numel, len(tensors))
+        for index, _ in tensors:
+            self.gathered.add(index)
+            self.in_flight[index] = group
+        self.available += numel
+        return numel
+
+    def _wait(self, index: int) -> None:
+        """A tensor is used: its group's flat buffer is copied from, and freed after the last of the group."""
+        group = self.in_flight.pop(index, None)
+        if group is None:
+            return
+        group.left -= 1
+        if not group.used:
+            group.used = True
+            self.flats += group.flat
+        if not group.left:
+            self.flats -= group.flat
+
     def fetch(self, call: Call, step: int) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
+        self._gather([(index, numel) for index, numel in call.own if index not in self.gathered])
         missing = 0
-        for index, numel in call.own:
-            if index not in self.gathered:
-                self.gathered.add(index)
-                self.available += numel
-            if self.fetched_for.get(index, -1) < step:
-                missing += 1
+        for index, _ in call.own:
+            self._wait(index)
+            missing += self.fetched_for.get(index, -1) < step
         for index, _, last_use in self.queue[self.position : self.position + missing]:
             self.fetched_for[index] = last_use
         self.position += missing
         limit = min(self.options.max_live_parameters - self.available, self.options.prefetch_bucket_size)
         prefetching = 0
+        chosen: list[tuple[int, int]] = []
         while self.position < len(self.queue) and prefetching < limit:
             index, numel, last_use = self.queue[self.position]
             self.position += 1
             self.fetched_for[index] = max(self.fetched_for.get(index, -1), last_use)
-            if index not in self.gathered:
-                self.gathered.add(index)
+            if index not in self.gathered and index not in (taken for taken, _ in chosen):
+                chosen.append((index, numel))
                 prefetching += numel
-        self.available += prefetching
+        self._gather(chosen)
 
     def release(self, call: Call, step: int) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
@@ -178,5 +219,5 @@ def replay(pieces: Sequence[PieceCalls], checkpointed: Sequence[bool], options: 
     coordinator = _Coordinator(trace, options)
     for step, (backward, call) in enumerate(trace):
         coordinator.fetch(call, step)
-        yield Gathered(backward, call.piece, call.module, coordinator.available)
+        yield Gathered(backward, call.piece, call.module, coordinator.available + coordinator.flats)
         coordinator.release(call, step)
