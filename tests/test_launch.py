@@ -257,3 +257,91 @@ def test_the_gpu_benchmark_in_its_cpu_form(tmp_path: Path) -> None:
     row = report["rows"][0]
     assert row["dryrun"]["peak"] == pytest.approx(row["measured"]["peak"], rel=SAME)
     assert report["summary"]["dryrun"]["peak"]["n"] == 1
+
+
+# -- the meter of a GPU, with a card that is made up ---------------------------------------------------------------------
+
+
+class _Card:
+    """Counters of an allocator that holds what a test says: 100 before, of which 40 are cuBLAS's."""
+
+    def __init__(self) -> None:
+        self.allocated = self.peak = 40
+        self.retries = 0
+
+    def hold(self, size: int) -> None:
+        self.allocated += size
+        self.peak = max(self.peak, self.allocated)
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        import torch
+
+        from zplan.verify import cuda
+
+        monkeypatch.setattr(cuda, "warm_up", lambda: None)
+        for name, function in {
+            "synchronize": lambda: None,
+            "memory_allocated": lambda: self.allocated,
+            "memory_reserved": lambda: 64,
+            "max_memory_allocated": lambda: self.peak,
+            "max_memory_reserved": lambda: self.peak + 24,
+            "reset_peak_memory_stats": lambda: setattr(self, "peak", self.allocated),
+            "memory_stats": lambda: {"num_alloc_retries": self.retries},
+        }.items():
+            monkeypatch.setattr(torch.cuda, name, function)
+
+
+class _Driver:
+    """NVML's answer: another process's 1000, then a context of 500, then whatever the allocator holds."""
+
+    before_bytes = 1000
+
+    def __init__(self, card: _Card) -> None:
+        self._card = card
+
+    def used_bytes(self) -> int:
+        return 1000 + 500 + max(64, self._card.peak + 24)
+
+
+def test_a_gpu_is_measured_in_a_step_that_nothing_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from zplan.verify.cuda import CudaMeter
+    from zplan.verify.dryrun.bench import PhaseMeter
+    from zplan.verify.dryrun.steps import StepWork, run_steps
+    from zplan.verify.tracker import Tracker
+
+    card = _Card()
+    card.patch(monkeypatch)
+    tracker = Tracker("cpu")
+    watched: list[bool] = []
+
+    def forward() -> torch.Tensor:
+        watched.append(torch._C._len_torch_dispatch_stack() > 0)
+        card.hold(100)
+        return torch.zeros(20, dtype=torch.float32)  # 80 bytes that the tracker sees
+
+    def backward(loss: Any, last: bool) -> None:
+        card.hold(200)
+        card.hold(-200)
+
+    def step(last: bool) -> None:
+        card.retries += 1
+        card.hold(-100)
+
+    with CudaMeter(tracker, PhaseMeter(tracker), _Driver(card)) as meter:  # type: ignore[arg-type]
+        meter.begin("init")
+        card.hold(10)
+        meter.end("init")
+        run_steps(StepWork(forward, backward, step), meter, steps=3)
+        found = meter.result()
+    assert watched == [True, False, True]
+    # Everything is counted from the 40 bytes that cuBLAS held before: 10 of init, then 100 and 200 on top.
+    assert {name: found[name] for name in ("init", "forward", "backward", "step", "steady", "peak")} == {
+        **{"init": 10, "forward": 110, "backward": 310, "step": 110, "steady": 10, "peak": 310},
+    }
+    assert found["reserved"] == 40 + 310 + 24 - 64
+    assert found["device"] == 500 + 40 + 310 + 24
+    assert found["beyond"] == {"cublas_workspace": 40, "allocation_retries": 1, "cuda_context": 500}
+    assert found["terms"]["forward"]["unexplained"] >= 110 - 80
+    assert all(sum(terms.values()) == found[phase] for phase, terms in found["terms"].items())

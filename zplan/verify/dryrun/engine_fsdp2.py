@@ -38,7 +38,7 @@ def prepare(bench: Bench) -> StepWork:
         "mesh": mesh,
         "mp_policy": mixed_precision(case.precision),
         "reshard_after_forward": case.stage == 3,
-        "offload_policy": CPUOffloadPolicy(pin_memory=bench.ghost) if case.offload != "none" else OffloadPolicy(),
+        "offload_policy": CPUOffloadPolicy(pin_memory=bench.ghost or bench.device == "cuda") if case.offload != "none" else OffloadPolicy(),
     }
     for name, label in LABELS.items():
         labelled(_fsdp_param_group, name, bench.tracker, label)
