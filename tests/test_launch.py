@@ -89,6 +89,16 @@ def test_four_gloo_ranks_agree_with_the_dry_run(name: str) -> None:
     assert least <= most == job.allocated_peak_bytes
 
 
+def test_one_real_process_can_be_any_rank() -> None:
+    pytest.importorskip("deepspeed")
+    case = {**_case("zero3", 4), "rank": 3}
+    dry, single = (run_launch(Request(launch=how, case=case, timeout_s=120)) for how in ("dryrun", "single"))
+    assert dry is not None
+    assert single is not None
+    assert single.rank == 3
+    _assert_same(dry, single)
+
+
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
