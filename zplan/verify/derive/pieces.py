@@ -122,12 +122,15 @@ class Timeline:
         return kept, (mine & later) - kept - cached, cached
 
     def _carried(self, index: int) -> set[int]:
-        """Storages of the block before that only die while this piece runs forward (the loop's variable holds them)."""
-        if index < 2:
+        """Storages of the block before that only die while this block runs forward (the loop's variable holds them).
+
+        Under the head they are left out: the block that made them peaked higher.
+        """
+        if index < 2 or index == self.head:
             return set()
         before = self.first("forward", index).live
         found = {uid for uid in before if self.owner(uid) == index - 1}.difference(*self._outliving(index - 1))
-        late = found & self.first("forward", index + 1).live if index < self.head else set()
+        late = found & self.first("forward", index + 1).live
         if late:
             raise ValueError(f"held for more than one block: {[self.log.origin[uid] for uid in late]}")
         return found

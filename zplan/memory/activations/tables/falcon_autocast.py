@@ -1,0 +1,307 @@
+"""Activations of falcon, autocast: derived from transformers 5.24.0 and torch 2.13.0 by benchmarks/derive_activations.py."""
+
+from zplan.memory.activations.table import Table
+
+# ruff: noqa: E501
+# fmt: off
+T0 = Table(
+    columns=("T*V", "T*h", "T", "b", "h*V", "h", "1"),
+    kept=(4, 6, 16, 0, 2, 0, 8),
+    input_grad=(0, 4, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("lm_head", (2, 10, 8, 0, 2, 0, 0)),
+        ("", (10, 10, 24, 8, 2, 0, 8)),
+    ),
+    backward=(
+        (0, "", "", (8, 6, 16, 0, 2, 0, 12)),
+        (0, "", "", (12, 6, 8, 0, 2, 0, 8)),
+        (0, "lm_head", "", (2, 8, 8, 0, 4, 0, 8)),
+        (0, "lm_head", "", (0, 10, 8, 0, 2, 0, 8)),
+        (0, "lm_head", "lm_head.weight", (0, 8, 8, 0, 2, 0, 8)),
+        (1, "", "", (0, 12, 8, 0, 0, 8, 8)),
+    ),
+)
+T1 = Table(
+    columns=("T*h", "s*d", "s"),
+    kept=(0, 8, 0),
+    frame=(0, 0, 8),
+    input_grad=(0, 0, 0),
+    order=("transformer.word_embeddings.weight",),
+    forward=(
+        ("transformer.word_embeddings", (4, 0, 0)),
+        ("", (4, 18, 8)),
+    ),
+    backward=(
+        (0, "transformer.word_embeddings", "transformer.word_embeddings.weight", (4, 0, 0)),
+    ),
+)
+T2 = Table(
+    columns=("T*a", "T*d", "T*h", "T", "d*h", "h*h", "h", "1"),
+    kept=(4, 4, 28, 8, 4, 20, 0, 40),
+    input_grad=(0, 0, 4, 0, 0, 0, 0, 0),
+    order=("mlp.dense_4h_to_h.weight", "mlp.dense_h_to_4h.weight", "self_attention.dense.weight", "self_attention.query_key_value.weight", "input_layernorm.weight", "input_layernorm.bias"),
+    forward=(
+        ("self_attention.query_key_value", (0, 4, 12, 8, 4, 2, 0, 0)),
+        ("", (0, 8, 24, 8, 4, 2, 0, 16)),
+        ("", (0, 20, 16, 8, 4, 2, 0, 16)),
+        ("self_attention.dense", (4, 12, 22, 8, 4, 4, 0, 40)),
+        ("mlp.dense_h_to_4h", (4, 4, 26, 8, 4, 12, 0, 40)),
+        ("mlp.dense_4h_to_h", (4, 4, 36, 8, 4, 20, 0, 40)),
+        ("", (4, 4, 40, 8, 4, 20, 0, 40)),
+    ),
+    backward=(
+        (0, "mlp.dense_4h_to_h", "", (4, 4, 42, 8, 4, 28, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "mlp.dense_4h_to_h.weight", (4, 4, 34, 8, 4, 20, 0, 40)),
+        (1, "", "", (4, 4, 42, 8, 4, 12, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "", (4, 4, 28, 8, 4, 20, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "mlp.dense_h_to_4h.weight", (4, 4, 20, 8, 4, 12, 0, 40)),
+        (2, "self_attention.dense", "", (4, 4, 22, 8, 4, 6, 0, 40)),
+        (2, "self_attention.dense", "self_attention.dense.weight", (4, 4, 20, 8, 4, 4, 0, 40)),
+        (3, "", "", (4, 8, 22, 8, 4, 2, 0, 40)),
+        (3, "", "", (0, 14, 18, 8, 4, 2, 0, 16)),
+        (3, "", "", (0, 4, 26, 8, 4, 2, 0, 16)),
+        (3, "", "", (0, 10, 20, 8, 4, 2, 0, 8)),
+        (3, "self_attention.query_key_value", "", (0, 4, 18, 8, 8, 4, 0, 0)),
+        (3, "self_attention.query_key_value", "self_attention.query_key_value.weight", (0, 0, 12, 8, 4, 2, 0, 0)),
+        (4, "", "", (0, 0, 16, 8, 0, 0, 8, 0)),
+    ),
+)
+T3 = Table(
+    columns=("T*h", "s*d", "s"),
+    kept=(0, 8, 8),
+    input_grad=(0, 0, 0),
+    order=("transformer.word_embeddings.weight",),
+    forward=(
+        ("transformer.word_embeddings", (4, 0, 0)),
+        ("", (4, 18, 8)),
+    ),
+    backward=(
+        (0, "transformer.word_embeddings", "transformer.word_embeddings.weight", (4, 0, 0)),
+    ),
+)
+T4 = Table(
+    columns=("T*a", "T*d", "T*h", "T", "d*h", "h*h", "h", "1"),
+    kept=(0, 0, 4, 0, 0, 0, 0, 0),
+    input_grad=(0, 0, 4, 0, 0, 0, 0, 0),
+    order=("mlp.dense_4h_to_h.weight", "mlp.dense_h_to_4h.weight", "self_attention.dense.weight", "self_attention.query_key_value.weight", "input_layernorm.weight", "input_layernorm.bias"),
+    forward=(
+        ("self_attention.query_key_value", (0, 4, 12, 0, 4, 2, 0, 0)),
+        ("", (0, 8, 22, 0, 0, 0, 0, 0)),
+        ("", (0, 20, 14, 0, 0, 0, 0, 0)),
+        ("", (4, 12, 18, 0, 0, 0, 0, 24)),
+        ("self_attention.dense", (0, 10, 18, 0, 0, 2, 0, 0)),
+        ("mlp.dense_h_to_4h", (0, 0, 20, 0, 0, 8, 0, 0)),
+        ("", (0, 0, 26, 0, 0, 0, 0, 0)),
+        ("mlp.dense_4h_to_h", (0, 0, 20, 0, 0, 8, 0, 0)),
+    ),
+    backward=(
+        (0, "self_attention.query_key_value", "", (0, 4, 18, 8, 4, 2, 0, 0)),
+        (0, "", "", (0, 8, 30, 8, 4, 2, 0, 16)),
+        (0, "", "", (0, 20, 22, 8, 4, 2, 0, 16)),
+        (0, "self_attention.dense", "", (4, 12, 28, 8, 4, 4, 0, 40)),
+        (0, "mlp.dense_h_to_4h", "", (4, 4, 32, 8, 4, 12, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "", (4, 4, 42, 8, 4, 28, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "mlp.dense_4h_to_h.weight", (4, 4, 34, 8, 4, 20, 0, 40)),
+        (1, "", "", (4, 4, 42, 8, 4, 12, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "", (4, 4, 28, 8, 4, 20, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "mlp.dense_h_to_4h.weight", (4, 4, 20, 8, 4, 12, 0, 40)),
+        (2, "self_attention.dense", "", (4, 4, 22, 8, 4, 6, 0, 40)),
+        (2, "self_attention.dense", "self_attention.dense.weight", (4, 4, 20, 8, 4, 4, 0, 40)),
+        (3, "", "", (4, 8, 22, 8, 4, 2, 0, 40)),
+        (3, "", "", (0, 14, 18, 8, 4, 2, 0, 16)),
+        (3, "", "", (0, 4, 26, 8, 4, 2, 0, 16)),
+        (3, "", "", (0, 10, 20, 8, 4, 2, 0, 8)),
+        (3, "self_attention.query_key_value", "", (0, 4, 18, 8, 8, 4, 0, 0)),
+        (3, "self_attention.query_key_value", "self_attention.query_key_value.weight", (0, 0, 12, 8, 4, 2, 0, 0)),
+        (4, "", "", (0, 0, 16, 8, 0, 0, 8, 0)),
+    ),
+)
+T5 = Table(
+    columns=("T*V", "T*h", "T", "b", "h*V", "h", "1"),
+    kept=(4, 6, 16, 0, 2, 0, 8),
+    held=(0, 0, 0, 0, 4, 0, 0),
+    input_grad=(0, 4, 0, 0, 0, 0, 0),
+    order=("transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (10, 10, 24, 8, 2, 0, 8)),
+    ),
+    backward=(
+        (0, "", "", (8, 6, 16, 0, 2, 0, 12)),
+        (0, "", "", (12, 6, 8, 0, 2, 0, 8)),
+        (0, "", "", (2, 8, 8, 0, 4, 0, 8)),
+        (0, "", "", (0, 8, 8, 0, 6, 0, 8)),
+        (0, "", "", (0, 12, 8, 0, 4, 8, 8)),
+    ),
+)
+T6 = Table(
+    columns=("T*h", "s*d", "s", "h*V"),
+    kept=(0, 8, 0, 0),
+    frame=(0, 0, 8, 0),
+    input_grad=(0, 0, 0, 0),
+    order=("transformer.word_embeddings.weight",),
+    forward=(
+        ("transformer.word_embeddings", (4, 0, 0, 0)),
+        ("", (4, 18, 8, 0)),
+    ),
+    backward=(
+        (0, "transformer.word_embeddings", "", (4, 0, 0, 4)),
+    ),
+)
+T7 = Table(
+    columns=("T*d*k", "T*a", "T*h", "T", "d*h*k", "h*h", "h", "1"),
+    kept=(0, 4, 32, 16, 4, 20, 0, 40),
+    input_grad=(0, 0, 4, 0, 0, 0, 0, 0),
+    order=("mlp.dense_4h_to_h.weight", "mlp.dense_h_to_4h.weight", "self_attention.dense.weight", "self_attention.query_key_value.weight", "ln_mlp.weight", "ln_mlp.bias", "ln_attn.weight", "ln_attn.bias"),
+    forward=(
+        ("self_attention.query_key_value", (4, 0, 16, 16, 4, 2, 0, 0)),
+        ("", (8, 0, 22, 16, 4, 2, 0, 16)),
+        ("", (4, 0, 38, 16, 4, 2, 0, 16)),
+        ("self_attention.dense", (4, 4, 34, 16, 4, 4, 0, 40)),
+        ("mlp.dense_h_to_4h", (0, 4, 34, 16, 4, 12, 0, 40)),
+        ("mlp.dense_4h_to_h", (0, 4, 44, 16, 4, 20, 0, 40)),
+        ("", (0, 4, 48, 16, 4, 20, 0, 40)),
+    ),
+    backward=(
+        (0, "mlp.dense_4h_to_h", "", (0, 4, 46, 16, 4, 28, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "mlp.dense_4h_to_h.weight", (0, 4, 38, 16, 4, 20, 0, 40)),
+        (1, "", "", (0, 4, 46, 16, 4, 12, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "", (0, 4, 32, 16, 4, 20, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "mlp.dense_h_to_4h.weight", (0, 4, 24, 16, 4, 12, 0, 40)),
+        (2, "self_attention.dense", "", (0, 4, 26, 16, 4, 6, 0, 40)),
+        (2, "self_attention.dense", "self_attention.dense.weight", (0, 4, 24, 16, 4, 4, 0, 40)),
+        (3, "", "", (0, 4, 30, 16, 4, 2, 0, 40)),
+        (3, "", "", (0, 0, 32, 16, 4, 2, 0, 16)),
+        (3, "", "", (8, 0, 18, 16, 4, 2, 0, 16)),
+        (3, "", "", (10, 0, 20, 16, 4, 2, 0, 8)),
+        (3, "self_attention.query_key_value", "", (4, 0, 18, 16, 8, 4, 0, 0)),
+        (3, "self_attention.query_key_value", "self_attention.query_key_value.weight", (0, 0, 16, 16, 4, 2, 0, 0)),
+        (4, "", "", (0, 0, 20, 16, 0, 0, 8, 0)),
+        (6, "", "", (0, 0, 16, 8, 0, 0, 8, 0)),
+    ),
+)
+T8 = Table(
+    columns=("T*d*k", "T*a", "T*h", "T", "d*h*k", "h*h", "h", "1"),
+    kept=(0, 0, 4, 0, 0, 0, 0, 0),
+    input_grad=(0, 0, 4, 0, 0, 0, 0, 0),
+    order=("mlp.dense_4h_to_h.weight", "mlp.dense_h_to_4h.weight", "self_attention.dense.weight", "self_attention.query_key_value.weight", "ln_mlp.weight", "ln_mlp.bias", "ln_attn.weight", "ln_attn.bias"),
+    forward=(
+        ("self_attention.query_key_value", (4, 0, 16, 0, 4, 2, 0, 0)),
+        ("", (8, 0, 14, 0, 0, 0, 0, 8)),
+        ("", (8, 0, 20, 0, 0, 0, 0, 0)),
+        ("", (4, 0, 36, 0, 0, 0, 0, 0)),
+        ("", (4, 4, 30, 0, 0, 0, 0, 24)),
+        ("self_attention.dense", (4, 0, 28, 0, 0, 2, 0, 0)),
+        ("mlp.dense_h_to_4h", (0, 0, 24, 0, 0, 8, 0, 0)),
+        ("mlp.dense_4h_to_h", (0, 0, 24, 0, 0, 8, 0, 0)),
+    ),
+    backward=(
+        (0, "self_attention.query_key_value", "", (4, 0, 22, 16, 4, 2, 0, 0)),
+        (0, "", "", (8, 0, 28, 16, 4, 2, 0, 16)),
+        (0, "", "", (4, 0, 44, 16, 4, 2, 0, 16)),
+        (0, "self_attention.dense", "", (4, 4, 40, 16, 4, 4, 0, 40)),
+        (0, "mlp.dense_h_to_4h", "", (0, 4, 40, 16, 4, 12, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "", (0, 4, 48, 16, 4, 20, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "", (0, 4, 46, 16, 4, 28, 0, 40)),
+        (0, "mlp.dense_4h_to_h", "mlp.dense_4h_to_h.weight", (0, 4, 38, 16, 4, 20, 0, 40)),
+        (1, "", "", (0, 4, 46, 16, 4, 12, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "", (0, 4, 32, 16, 4, 20, 0, 40)),
+        (1, "mlp.dense_h_to_4h", "mlp.dense_h_to_4h.weight", (0, 4, 24, 16, 4, 12, 0, 40)),
+        (2, "self_attention.dense", "", (0, 4, 26, 16, 4, 6, 0, 40)),
+        (2, "self_attention.dense", "self_attention.dense.weight", (0, 4, 24, 16, 4, 4, 0, 40)),
+        (3, "", "", (0, 4, 30, 16, 4, 2, 0, 40)),
+        (3, "", "", (0, 0, 32, 16, 4, 2, 0, 16)),
+        (3, "", "", (8, 0, 18, 16, 4, 2, 0, 16)),
+        (3, "", "", (10, 0, 20, 16, 4, 2, 0, 8)),
+        (3, "self_attention.query_key_value", "", (4, 0, 18, 16, 8, 4, 0, 0)),
+        (3, "self_attention.query_key_value", "self_attention.query_key_value.weight", (0, 0, 16, 16, 4, 2, 0, 0)),
+        (4, "", "", (0, 0, 20, 16, 0, 0, 8, 0)),
+        (6, "", "", (0, 0, 16, 8, 0, 0, 8, 0)),
+    ),
+)
+T9 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
+    kept=(8, 16, 0, 0, 0, 0, 0, 4),
+    cache=(0, 0, 0, 0, 0, 2, 0, 0),
+    input_grad=(4, 0, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (8, 24, 0, 0, 8, 0, 0, 0)),
+        ("lm_head", (8, 16, 2, 2, 0, 2, 0, 8)),
+        ("", (8, 16, 8, 0, 0, 2, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (8, 16, 8, 30, 0, 4, 0, 20)),
+        (0, "", "", (8, 16, 12, 30, 0, 4, 0, 8)),
+        (0, "lm_head", "", (8, 16, 2, 32, 0, 6, 0, 8)),
+        (0, "lm_head", "", (4, 8, 0, 34, 0, 2, 0, 8)),
+        (0, "lm_head", "lm_head.weight", (4, 8, 0, 32, 0, 2, 0, 8)),
+        (1, "", "", (8, 8, 0, 32, 0, 0, 0, 8)),
+        (1, "", "", (12, 8, 0, 0, 0, 0, 8, 8)),
+    ),
+)
+T10 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(8, 8, 0, 0, 4, 0, 4),
+    cache=(0, 0, 0, 0, 2, 0, 0),
+    input_grad=(4, 0, 0, 0, 0, 0, 0),
+    order=("lm_head.weight", "transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (8, 24, 0, 0, 0, 0, 48)),
+        ("lm_head", (12, 20, 2, 2, 8, 0, 0)),
+    ),
+    backward=(
+        (0, "", "lm_head.weight", (8, 8, 0, 0, 0, 0, 8)),
+        (1, "", "", (12, 8, 0, 0, 0, 8, 8)),
+    ),
+)
+T11 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
+    kept=(8, 16, 0, 0, 0, 0, 0, 4),
+    cache=(0, 0, 0, 0, 0, 2, 0, 0),
+    held=(0, 0, 0, 0, 0, 4, 0, 0),
+    input_grad=(4, 0, 0, 0, 0, 0, 0, 0),
+    order=("transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (8, 24, 0, 0, 8, 0, 0, 0)),
+        ("", (8, 16, 2, 2, 0, 2, 0, 8)),
+        ("", (8, 16, 8, 0, 0, 2, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (8, 16, 8, 30, 0, 4, 0, 20)),
+        (0, "", "", (8, 16, 12, 30, 0, 4, 0, 8)),
+        (0, "", "", (8, 16, 2, 32, 0, 6, 0, 8)),
+        (0, "", "", (4, 8, 0, 34, 0, 2, 0, 8)),
+        (0, "", "", (12, 8, 0, 0, 0, 4, 8, 8)),
+    ),
+)
+T12 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
+    kept=(8, 8, 0, 0, 4, 0, 4),
+    cache=(0, 0, 0, 0, 2, 0, 0),
+    held=(0, 0, 0, 0, 4, 0, 0),
+    input_grad=(4, 0, 0, 0, 0, 0, 0),
+    order=("transformer.ln_f.weight", "transformer.ln_f.bias"),
+    forward=(
+        ("", (8, 24, 0, 0, 0, 0, 48)),
+        ("", (12, 20, 2, 2, 8, 0, 0)),
+    ),
+    backward=(
+        (0, "", "", (12, 8, 0, 0, 4, 8, 8)),
+    ),
+)
+TABLES = {
+    "head standard": (T0,),
+    "stem flash": (T1,),
+    "falcon flash": (T2,),
+    "stem flash checkpointed": (T3,),
+    "falcon flash checkpointed": (T4,),
+    "head tied standard": (T5,),
+    "stem tied": (T6,),
+    "falcon:two_norms flash": (T7,),
+    "falcon:two_norms flash checkpointed": (T8,),
+    "head chunked": (T9,),
+    "head fused": (T10,),
+    "head tied chunked": (T11,),
+    "head tied fused": (T12,),
+}

@@ -1,0 +1,185 @@
+"""Activations of falcon with adapters, cast: derived from transformers 5.24.0 and torch 2.13.0 by benchmarks/derive_activations.py."""
+
+from zplan.memory.activations.table import Table
+
+# ruff: noqa: E501
+# fmt: off
+T0 = Table(
+    columns=("T*V", "T*h", "T", "b", "1"),
+    kept=(4, 2, 16, 0, 8),
+    input_grad=(0, 2, 0, 0, 0),
+    order=(),
+    forward=(
+        ("lm_head", (2, 4, 8, 0, 0)),
+        ("", (10, 4, 24, 8, 8)),
+    ),
+    backward=(
+        (0, "", "", (8, 2, 16, 0, 12)),
+        (0, "", "", (12, 2, 8, 0, 8)),
+        (0, "lm_head", "", (2, 4, 8, 0, 8)),
+        (0, "", "", (0, 6, 8, 0, 8)),
+    ),
+)
+T1 = Table(
+    columns=("T*h", "s*d", "s"),
+    kept=(0, 4, 0),
+    frame=(0, 0, 8),
+    input_grad=(0, 0, 0),
+    order=(),
+    forward=(
+        ("transformer.word_embeddings", (2, 0, 0)),
+        ("", (2, 18, 8)),
+    ),
+    backward=(
+    ),
+)
+T2 = Table(
+    columns=("T*R", "T*a", "T*d", "T*h", "T", "1"),
+    kept=(8, 4, 4, 24, 8, 24),
+    input_grad=(0, 0, 0, 2, 0, 0),
+    order=("mlp.dense_4h_to_h.lora_B.default.weight", "mlp.dense_4h_to_h.lora_A.default.weight", "mlp.dense_h_to_4h.lora_B.default.weight", "mlp.dense_h_to_4h.lora_A.default.weight", "self_attention.dense.lora_B.default.weight", "self_attention.dense.lora_A.default.weight", "self_attention.query_key_value.lora_B.default.weight", "self_attention.query_key_value.lora_A.default.weight"),
+    forward=(
+        ("self_attention.query_key_value", (0, 0, 4, 6, 8, 0)),
+        ("self_attention.query_key_value.lora_A.default", (2, 0, 4, 6, 8, 0)),
+        ("self_attention.query_key_value.lora_B.default", (2, 0, 8, 8, 8, 0)),
+        ("", (2, 0, 12, 10, 8, 0)),
+        ("", (2, 0, 14, 8, 8, 0)),
+        ("self_attention.dense", (2, 4, 8, 12, 8, 24)),
+        ("self_attention.dense.lora_A.default", (4, 4, 8, 12, 8, 24)),
+        ("self_attention.dense.lora_B.default", (4, 4, 8, 14, 8, 24)),
+        ("", (4, 4, 8, 16, 8, 24)),
+        ("mlp.dense_h_to_4h", (4, 4, 4, 18, 8, 24)),
+        ("mlp.dense_h_to_4h.lora_A.default", (6, 4, 4, 18, 8, 24)),
+        ("mlp.dense_h_to_4h.lora_B.default", (6, 4, 4, 26, 8, 24)),
+        ("", (6, 4, 4, 34, 8, 24)),
+        ("mlp.dense_4h_to_h", (6, 4, 4, 28, 8, 24)),
+        ("mlp.dense_4h_to_h.lora_A.default", (8, 4, 4, 28, 8, 24)),
+        ("mlp.dense_4h_to_h.lora_B.default", (8, 4, 4, 30, 8, 24)),
+        ("", (8, 4, 4, 32, 8, 24)),
+    ),
+    backward=(
+        (0, "mlp.dense_4h_to_h.lora_B.default", "mlp.dense_4h_to_h.lora_B.default.weight", (10, 4, 4, 28, 8, 24)),
+        (1, "mlp.dense_4h_to_h.lora_A.default", "mlp.dense_4h_to_h.lora_A.default.weight", (8, 4, 4, 34, 8, 24)),
+        (2, "mlp.dense_4h_to_h", "", (6, 4, 4, 42, 8, 24)),
+        (2, "mlp.dense_h_to_4h.lora_B.default", "mlp.dense_h_to_4h.lora_B.default.weight", (8, 4, 4, 26, 8, 24)),
+        (3, "mlp.dense_h_to_4h.lora_A.default", "mlp.dense_h_to_4h.lora_A.default.weight", (6, 4, 4, 20, 8, 24)),
+        (4, "mlp.dense_h_to_4h", "", (4, 4, 4, 22, 8, 24)),
+        (4, "self_attention.dense.lora_B.default", "self_attention.dense.lora_B.default.weight", (6, 4, 4, 14, 8, 24)),
+        (5, "self_attention.dense.lora_A.default", "self_attention.dense.lora_A.default.weight", (4, 4, 4, 14, 8, 24)),
+        (6, "self_attention.dense", "", (2, 4, 4, 18, 8, 24)),
+        (6, "", "", (2, 4, 8, 16, 8, 24)),
+        (6, "", "", (2, 0, 10, 14, 8, 0)),
+        (6, "self_attention.query_key_value.lora_B.default", "self_attention.query_key_value.lora_B.default.weight", (4, 0, 8, 12, 8, 0)),
+        (7, "self_attention.query_key_value.lora_A.default", "self_attention.query_key_value.lora_A.default.weight", (2, 0, 4, 12, 8, 0)),
+        (8, "self_attention.query_key_value", "", (0, 0, 4, 10, 8, 0)),
+    ),
+)
+T3 = Table(
+    columns=("T*h", "s*d", "s"),
+    kept=(0, 4, 8),
+    input_grad=(0, 0, 0),
+    order=(),
+    forward=(
+        ("transformer.word_embeddings", (2, 0, 0)),
+        ("", (2, 18, 8)),
+    ),
+    backward=(
+    ),
+)
+T4 = Table(
+    columns=("T*R", "T*a", "T*d", "T*h", "T", "1"),
+    kept=(0, 0, 0, 2, 0, 0),
+    input_grad=(0, 0, 0, 2, 0, 0),
+    order=("mlp.dense_4h_to_h.lora_B.default.weight", "mlp.dense_4h_to_h.lora_A.default.weight", "mlp.dense_h_to_4h.lora_B.default.weight", "mlp.dense_h_to_4h.lora_A.default.weight", "self_attention.dense.lora_B.default.weight", "self_attention.dense.lora_A.default.weight", "self_attention.query_key_value.lora_B.default.weight", "self_attention.query_key_value.lora_A.default.weight"),
+    forward=(
+        ("self_attention.query_key_value", (0, 0, 4, 6, 0, 0)),
+        ("self_attention.query_key_value.lora_A.default", (2, 0, 4, 6, 0, 0)),
+        ("self_attention.query_key_value.lora_B.default", (2, 0, 8, 8, 0, 0)),
+        ("", (0, 0, 12, 10, 0, 0)),
+        ("", (0, 0, 14, 8, 0, 0)),
+        ("", (0, 4, 8, 10, 0, 24)),
+        ("self_attention.dense", (0, 0, 8, 12, 0, 0)),
+        ("self_attention.dense.lora_A.default", (2, 0, 8, 12, 0, 0)),
+        ("self_attention.dense.lora_B.default", (2, 0, 8, 14, 0, 0)),
+        ("", (0, 0, 8, 16, 0, 0)),
+        ("mlp.dense_h_to_4h", (0, 0, 0, 14, 0, 0)),
+        ("mlp.dense_h_to_4h.lora_A.default", (2, 0, 0, 14, 0, 0)),
+        ("mlp.dense_h_to_4h.lora_B.default", (2, 0, 0, 22, 0, 0)),
+        ("", (0, 0, 0, 30, 0, 0)),
+        ("mlp.dense_4h_to_h", (0, 0, 0, 16, 0, 0)),
+        ("mlp.dense_4h_to_h.lora_A.default", (2, 0, 0, 16, 0, 0)),
+        ("mlp.dense_4h_to_h.lora_B.default", (2, 0, 0, 18, 0, 0)),
+    ),
+    backward=(
+        (0, "self_attention.query_key_value", "", (0, 0, 4, 10, 8, 0)),
+        (0, "self_attention.query_key_value.lora_A.default", "", (2, 0, 4, 10, 8, 0)),
+        (0, "self_attention.query_key_value.lora_B.default", "", (2, 0, 8, 12, 8, 0)),
+        (0, "", "", (2, 0, 12, 14, 8, 0)),
+        (0, "", "", (2, 0, 14, 12, 8, 0)),
+        (0, "self_attention.dense", "", (2, 4, 8, 16, 8, 24)),
+        (0, "self_attention.dense.lora_A.default", "", (4, 4, 8, 16, 8, 24)),
+        (0, "self_attention.dense.lora_B.default", "", (4, 4, 8, 18, 8, 24)),
+        (0, "", "", (4, 4, 8, 20, 8, 24)),
+        (0, "mlp.dense_h_to_4h", "", (4, 4, 4, 22, 8, 24)),
+        (0, "mlp.dense_h_to_4h.lora_A.default", "", (6, 4, 4, 22, 8, 24)),
+        (0, "mlp.dense_h_to_4h.lora_B.default", "", (6, 4, 4, 30, 8, 24)),
+        (0, "", "", (6, 4, 4, 38, 8, 24)),
+        (0, "mlp.dense_4h_to_h", "", (6, 4, 4, 32, 8, 24)),
+        (0, "mlp.dense_4h_to_h.lora_A.default", "", (8, 4, 4, 32, 8, 24)),
+        (0, "mlp.dense_4h_to_h.lora_B.default", "mlp.dense_4h_to_h.lora_B.default.weight", (10, 4, 4, 28, 8, 24)),
+        (1, "mlp.dense_4h_to_h.lora_A.default", "mlp.dense_4h_to_h.lora_A.default.weight", (8, 4, 4, 34, 8, 24)),
+        (2, "mlp.dense_4h_to_h", "", (6, 4, 4, 42, 8, 24)),
+        (2, "mlp.dense_h_to_4h.lora_B.default", "mlp.dense_h_to_4h.lora_B.default.weight", (8, 4, 4, 26, 8, 24)),
+        (3, "mlp.dense_h_to_4h.lora_A.default", "mlp.dense_h_to_4h.lora_A.default.weight", (6, 4, 4, 20, 8, 24)),
+        (4, "mlp.dense_h_to_4h", "", (4, 4, 4, 22, 8, 24)),
+        (4, "self_attention.dense.lora_B.default", "self_attention.dense.lora_B.default.weight", (6, 4, 4, 14, 8, 24)),
+        (5, "self_attention.dense.lora_A.default", "self_attention.dense.lora_A.default.weight", (4, 4, 4, 14, 8, 24)),
+        (6, "self_attention.dense", "", (2, 4, 4, 18, 8, 24)),
+        (6, "", "", (2, 4, 8, 16, 8, 24)),
+        (6, "", "", (2, 0, 10, 14, 8, 0)),
+        (6, "self_attention.query_key_value.lora_B.default", "self_attention.query_key_value.lora_B.default.weight", (4, 0, 8, 12, 8, 0)),
+        (7, "self_attention.query_key_value.lora_A.default", "self_attention.query_key_value.lora_A.default.weight", (2, 0, 4, 12, 8, 0)),
+        (8, "self_attention.query_key_value", "", (0, 0, 4, 10, 8, 0)),
+    ),
+)
+T5 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "1"),
+    kept=(4, 16, 0, 0, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0),
+    order=(),
+    forward=(
+        ("", (4, 24, 0, 0, 8, 0)),
+        ("lm_head", (4, 16, 2, 0, 0, 8)),
+        ("", (4, 16, 8, 0, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (4, 16, 12, 12, 0, 12)),
+        (0, "lm_head", "", (4, 16, 2, 14, 0, 12)),
+        (0, "", "", (4, 16, 8, 14, 0, 20)),
+        (0, "", "", (4, 16, 12, 14, 0, 8)),
+        (0, "lm_head", "", (4, 16, 2, 16, 0, 8)),
+        (0, "", "", (6, 8, 0, 0, 0, 8)),
+    ),
+)
+T6 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "1"),
+    kept=(4, 8, 0, 0, 4),
+    input_grad=(2, 0, 0, 0, 0),
+    order=(),
+    forward=(
+        ("", (4, 24, 0, 0, 48)),
+        ("lm_head", (6, 20, 2, 2, 0)),
+    ),
+    backward=(
+        (0, "", "", (6, 8, 0, 0, 8)),
+    ),
+)
+TABLES = {
+    "head standard": (T0,),
+    "stem flash": (T1,),
+    "falcon flash": (T2,),
+    "stem flash checkpointed": (T3,),
+    "falcon flash checkpointed": (T4,),
+    "head chunked": (T5,),
+    "head fused": (T6,),
+}

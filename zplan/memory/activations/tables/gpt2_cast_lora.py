@@ -1,0 +1,186 @@
+"""Activations of gpt2 with adapters, cast: derived from transformers 5.24.0 and torch 2.13.0 by benchmarks/derive_activations.py."""
+
+from zplan.memory.activations.table import Table
+
+# ruff: noqa: E501
+# fmt: off
+T0 = Table(
+    columns=("T*V", "T*h", "T", "b", "1"),
+    kept=(4, 2, 16, 0, 8),
+    input_grad=(0, 2, 0, 0, 0),
+    order=(),
+    forward=(
+        ("lm_head", (2, 4, 8, 0, 0)),
+        ("", (10, 4, 24, 8, 8)),
+    ),
+    backward=(
+        (0, "", "", (8, 2, 16, 0, 12)),
+        (0, "", "", (12, 2, 8, 0, 8)),
+        (0, "lm_head", "", (2, 4, 8, 0, 8)),
+        (0, "", "", (0, 6, 8, 0, 8)),
+    ),
+)
+T1 = Table(
+    columns=("T*h", "s*h", "s"),
+    kept=(0, 0, 0),
+    frame=(2, 2, 8),
+    input_grad=(0, 0, 0),
+    order=(),
+    forward=(
+        ("transformer.wte", (2, 0, 0)),
+        ("", (2, 0, 16)),
+        ("transformer.wpe", (2, 2, 8)),
+        ("", (7, 2, 8)),
+    ),
+    backward=(
+    ),
+)
+T2 = Table(
+    columns=("T*R", "T*a", "T*f", "T*h", "T", "1"),
+    kept=(8, 4, 10, 18, 16, 24),
+    input_grad=(0, 0, 0, 2, 0, 0),
+    order=("mlp.c_proj.lora_B.default.weight", "mlp.c_proj.lora_A.default.weight", "mlp.c_fc.lora_B.default.weight", "mlp.c_fc.lora_A.default.weight", "attn.c_proj.lora_B.default.weight", "attn.c_proj.lora_A.default.weight", "attn.c_attn.lora_B.default.weight", "attn.c_attn.lora_A.default.weight"),
+    forward=(
+        ("attn.c_attn", (0, 0, 0, 10, 8, 0)),
+        ("attn.c_attn.lora_A.default", (2, 0, 0, 10, 8, 0)),
+        ("attn.c_attn.lora_B.default", (2, 0, 0, 16, 8, 0)),
+        ("attn.c_proj", (2, 4, 0, 14, 8, 24)),
+        ("attn.c_proj.lora_A.default", (4, 4, 0, 14, 8, 24)),
+        ("attn.c_proj.lora_B.default", (4, 4, 0, 16, 8, 24)),
+        ("mlp.c_fc", (4, 4, 2, 19, 16, 24)),
+        ("mlp.c_fc.lora_A.default", (6, 4, 2, 19, 16, 24)),
+        ("mlp.c_fc.lora_B.default", (6, 4, 4, 19, 16, 24)),
+        ("mlp.c_proj", (6, 4, 10, 21, 16, 24)),
+        ("mlp.c_proj.lora_A.default", (8, 4, 10, 21, 16, 24)),
+        ("mlp.c_proj.lora_B.default", (8, 4, 10, 23, 16, 24)),
+        ("", (8, 4, 10, 25, 16, 24)),
+    ),
+    backward=(
+        (0, "mlp.c_proj.lora_B.default", "mlp.c_proj.lora_B.default.weight", (10, 4, 10, 23, 16, 24)),
+        (1, "mlp.c_proj.lora_A.default", "mlp.c_proj.lora_A.default.weight", (8, 4, 12, 21, 16, 24)),
+        (2, "mlp.c_proj", "", (6, 4, 12, 21, 16, 24)),
+        (2, "mlp.c_proj", "", (6, 4, 14, 19, 16, 24)),
+        (2, "mlp.c_fc.lora_B.default", "mlp.c_fc.lora_B.default.weight", (8, 4, 4, 19, 16, 24)),
+        (3, "mlp.c_fc.lora_A.default", "mlp.c_fc.lora_A.default.weight", (6, 4, 2, 21, 16, 24)),
+        (4, "mlp.c_fc", "", (4, 4, 2, 21, 16, 24)),
+        (4, "mlp.c_fc", "", (4, 4, 0, 23, 16, 24)),
+        (4, "attn.c_proj.lora_B.default", "attn.c_proj.lora_B.default.weight", (6, 4, 0, 18, 8, 24)),
+        (5, "attn.c_proj.lora_A.default", "attn.c_proj.lora_A.default.weight", (4, 4, 0, 18, 8, 24)),
+        (6, "attn.c_proj", "", (2, 4, 0, 20, 8, 24)),
+        (6, "", "", (2, 4, 0, 22, 8, 24)),
+        (6, "attn.c_attn.lora_B.default", "attn.c_attn.lora_B.default.weight", (4, 0, 0, 18, 8, 0)),
+        (7, "attn.c_attn.lora_A.default", "attn.c_attn.lora_A.default.weight", (2, 0, 0, 14, 8, 0)),
+        (8, "attn.c_attn", "", (0, 0, 0, 14, 8, 0)),
+    ),
+)
+T3 = Table(
+    columns=("T*h", "s*h", "s"),
+    kept=(3, 0, 8),
+    frame=(0, 2, 0),
+    input_grad=(0, 0, 0),
+    order=(),
+    forward=(
+        ("transformer.wte", (2, 0, 0)),
+        ("", (2, 0, 16)),
+        ("transformer.wpe", (2, 2, 8)),
+        ("", (7, 2, 8)),
+    ),
+    backward=(
+        (0, "", "", (7, 0, 0)),
+    ),
+)
+T4 = Table(
+    columns=("T*R", "T*a", "T*f", "T*h", "T", "1"),
+    kept=(0, 0, 0, 2, 0, 0),
+    input_grad=(0, 0, 0, 2, 0, 0),
+    order=("mlp.c_proj.lora_B.default.weight", "mlp.c_proj.lora_A.default.weight", "mlp.c_fc.lora_B.default.weight", "mlp.c_fc.lora_A.default.weight", "attn.c_proj.lora_B.default.weight", "attn.c_proj.lora_A.default.weight", "attn.c_attn.lora_B.default.weight", "attn.c_attn.lora_A.default.weight"),
+    forward=(
+        ("attn.c_attn", (0, 0, 0, 10, 0, 0)),
+        ("attn.c_attn.lora_A.default", (2, 0, 0, 10, 0, 0)),
+        ("attn.c_attn.lora_B.default", (2, 0, 0, 16, 0, 0)),
+        ("", (0, 0, 0, 22, 0, 0)),
+        ("", (0, 4, 0, 12, 0, 24)),
+        ("attn.c_proj", (0, 0, 0, 14, 0, 0)),
+        ("attn.c_proj.lora_A.default", (2, 0, 0, 14, 0, 0)),
+        ("attn.c_proj.lora_B.default", (2, 0, 0, 16, 0, 0)),
+        ("mlp.c_fc", (0, 0, 2, 8, 0, 0)),
+        ("mlp.c_fc.lora_A.default", (2, 0, 2, 8, 0, 0)),
+        ("mlp.c_fc.lora_B.default", (2, 0, 4, 8, 0, 0)),
+        ("", (0, 0, 8, 8, 0, 0)),
+        ("mlp.c_proj", (0, 0, 2, 10, 0, 0)),
+        ("mlp.c_proj.lora_A.default", (2, 0, 2, 10, 0, 0)),
+        ("mlp.c_proj.lora_B.default", (2, 0, 2, 12, 0, 0)),
+        ("", (0, 0, 2, 14, 0, 0)),
+    ),
+    backward=(
+        (0, "attn.c_attn", "", (0, 0, 0, 12, 8, 0)),
+        (0, "attn.c_attn.lora_A.default", "", (2, 0, 0, 12, 8, 0)),
+        (0, "attn.c_attn.lora_B.default", "", (2, 0, 0, 18, 8, 0)),
+        (0, "attn.c_proj", "", (2, 4, 0, 16, 8, 24)),
+        (0, "attn.c_proj.lora_A.default", "", (4, 4, 0, 16, 8, 24)),
+        (0, "attn.c_proj.lora_B.default", "", (4, 4, 0, 18, 8, 24)),
+        (0, "mlp.c_fc", "", (4, 4, 2, 21, 16, 24)),
+        (0, "mlp.c_fc.lora_A.default", "", (6, 4, 2, 21, 16, 24)),
+        (0, "mlp.c_fc.lora_B.default", "", (6, 4, 4, 21, 16, 24)),
+        (0, "mlp.c_proj", "", (6, 4, 10, 23, 16, 24)),
+        (0, "mlp.c_proj.lora_A.default", "", (8, 4, 10, 23, 16, 24)),
+        (0, "mlp.c_proj.lora_B.default", "", (8, 4, 10, 25, 16, 24)),
+        (0, "", "", (8, 4, 10, 27, 16, 24)),
+        (0, "mlp.c_proj.lora_B.default", "mlp.c_proj.lora_B.default.weight", (10, 4, 10, 23, 16, 24)),
+        (1, "mlp.c_proj.lora_A.default", "mlp.c_proj.lora_A.default.weight", (8, 4, 12, 21, 16, 24)),
+        (2, "mlp.c_proj", "", (6, 4, 12, 21, 16, 24)),
+        (2, "mlp.c_proj", "", (6, 4, 14, 19, 16, 24)),
+        (2, "mlp.c_fc.lora_B.default", "mlp.c_fc.lora_B.default.weight", (8, 4, 4, 19, 16, 24)),
+        (3, "mlp.c_fc.lora_A.default", "mlp.c_fc.lora_A.default.weight", (6, 4, 2, 21, 16, 24)),
+        (4, "mlp.c_fc", "", (4, 4, 2, 21, 16, 24)),
+        (4, "mlp.c_fc", "", (4, 4, 0, 23, 16, 24)),
+        (4, "attn.c_proj.lora_B.default", "attn.c_proj.lora_B.default.weight", (6, 4, 0, 18, 8, 24)),
+        (5, "attn.c_proj.lora_A.default", "attn.c_proj.lora_A.default.weight", (4, 4, 0, 18, 8, 24)),
+        (6, "attn.c_proj", "", (2, 4, 0, 20, 8, 24)),
+        (6, "", "", (2, 4, 0, 22, 8, 24)),
+        (6, "attn.c_attn.lora_B.default", "attn.c_attn.lora_B.default.weight", (4, 0, 0, 18, 8, 0)),
+        (7, "attn.c_attn.lora_A.default", "attn.c_attn.lora_A.default.weight", (2, 0, 0, 14, 8, 0)),
+        (8, "attn.c_attn", "", (0, 0, 0, 14, 8, 0)),
+    ),
+)
+T5 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "b", "1"),
+    kept=(4, 16, 0, 0, 0, 4),
+    input_grad=(2, 0, 0, 0, 0, 0),
+    order=(),
+    forward=(
+        ("", (4, 24, 0, 0, 8, 0)),
+        ("lm_head", (4, 16, 2, 0, 0, 8)),
+        ("", (4, 16, 8, 0, 0, 16)),
+    ),
+    backward=(
+        (0, "", "", (4, 16, 12, 12, 0, 12)),
+        (0, "lm_head", "", (4, 16, 2, 14, 0, 12)),
+        (0, "", "", (4, 16, 8, 14, 0, 20)),
+        (0, "", "", (4, 16, 12, 14, 0, 8)),
+        (0, "lm_head", "", (4, 16, 2, 16, 0, 8)),
+        (0, "", "", (6, 8, 0, 0, 0, 8)),
+    ),
+)
+T6 = Table(
+    columns=("T*h", "T", "c*V", "c*h", "1"),
+    kept=(4, 8, 0, 0, 4),
+    input_grad=(2, 0, 0, 0, 0),
+    order=(),
+    forward=(
+        ("", (4, 24, 0, 0, 48)),
+        ("lm_head", (6, 20, 2, 2, 0)),
+    ),
+    backward=(
+        (0, "", "", (6, 8, 0, 0, 8)),
+    ),
+)
+TABLES = {
+    "head standard": (T0,),
+    "stem flash": (T1,),
+    "gpt2 flash": (T2,),
+    "stem flash checkpointed": (T3,),
+    "gpt2 flash checkpointed": (T4,),
+    "head chunked": (T5,),
+    "head fused": (T6,),
+}
