@@ -160,16 +160,20 @@ def _step_moments(
         return (Moment("step", "optimizer step on the host", dict(steady)),)
     numel = max(on_gpu)
     cast = states.optimized * numel if states.optimized != states.grad else 0
-    flattening = dict(steady) | {TermKey.FLAT_BUFFER: states.grad * numel, TermKey.GRADS_FP32: cast}
-    running = dict(steady) | {
+    # The step starts by partitioning everything (``_partition_all_parameters``); persistent tensors are gathered at its end.
+    working = {key: size for key, size in steady.items() if key != TermKey.PERSISTENT_PARAMS}
+    flattening = {**working, TermKey.FLAT_BUFFER: states.grad * numel, TermKey.GRADS_FP32: cast}
+    running = {
+        **working,
         TermKey.GRADS_FP32: cast or states.grad * numel,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
-    norm = dict(steady) | {TermKey.OPTIMIZER_TEMPORARIES: NORM_BYTES * parts.largest}
+    norm = {**working, TermKey.OPTIMIZER_TEMPORARIES: NORM_BYTES * parts.largest}
     return (
         Moment("step", "gradient norm", norm),
         Moment("step", "sub-group gradients flattened and cast", flattening),
         Moment("step", "optimizer step", running),
+        Moment("step", "persistent parameters gathered", steady),
     )
 
 
@@ -218,22 +222,20 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
 def _init_moments(
     steady: dict[str, int], groups: Layout, parts: _Shards, job: Job, states: StateBytes, ranks: int
 ) -> tuple[Moment, ...]:
-    """Init: fp32 partitions beside a scratch gradient of the largest sub-group; then bucket and gradient partitions.
+    """Init: each fp32 partition is cast and cloned; later, beside bucket and gradient partitions, hooks are made.
 
-    The tensor that ``zero.Init`` partitions last, the head's, is still whole while the optimizer is made (dry run).
+    For its hook every trainable tensor is gathered whole for a moment (``create_reduce_and_remove_grad_hooks``).
     """
-    head = groups.head_numel if ranks > 1 else 0
-    whole = states.param * head
+    whole = states.param * groups.largest_trainable
     if job.offload is Offload.ALL:
-        whole += states.param * zero3_partition_numel(head, ranks)
+        whole += states.param * zero3_partition_numel(groups.largest_trainable, ranks)
     kept = {key: size for key, size in steady.items() if key not in (TermKey.OPTIMIZER, TermKey.PERSISTENT_PARAMS)}
-    made = {**kept, TermKey.GATHERED_PARAMS: whole}
+    hooking = Moment("init", "hooks made", {**kept, TermKey.GATHERED_PARAMS: whole})
     if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
-        return (Moment("init", "bucket and partitions made", made),)
-    scratch = {
+        return (hooking,)
+    cloning = {
         TermKey.PARAMS: kept.get(TermKey.PARAMS, 0),
         TermKey.MASTER: kept[TermKey.MASTER],
         TermKey.GRADS_FP32: states.optimized * max(parts.sub_groups),
-        TermKey.GATHERED_PARAMS: whole,
     }
-    return (Moment("init", "fp32 partitions made", scratch), Moment("init", "bucket and partitions made", made))
+    return (Moment("init", "fp32 partitions made", cloning), hooking)
