@@ -74,7 +74,7 @@ def score(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             unanswered.append({"case": case, "why": str(problem) or type(problem).__name__})
             continue
         for key, values in errors.items():
-            if result.get(key):
+            if result.get(key) and (not key.startswith("host") or case.get("offload", "none") != "none"):
                 values.append(predicted[key] / result[key] - 1)
         worst.append((abs(predicted["peak"] / result["peak"] - 1), case, predicted, result))
     worst.sort(key=lambda entry: -entry[0])
@@ -96,7 +96,9 @@ def show(report: Mapping[str, Any]) -> None:
     print(f"{'':10} {'n':>5} {'median':>9} {'p95':>9} {'max':>9} {'bias':>9}")
     rows = {"peak": report["peak"], **report["phases"], "host": report["host"], "host_peak": report["host_peak"]}
     for name, row in rows.items():
-        cells = " ".join(f"{row[key]:9.4%}" if row[key] is not None else f"{'-':>9}" for key in ("median", "p95", "max", "bias"))
+        cells = " ".join(
+            f"{row[key]:9.4%}" if row[key] is not None else f"{'-':>9}" for key in ("median", "p95", "max", "bias")
+        )
         print(f"{name:10} {row['n']:5d} {cells}")
 
 

@@ -160,7 +160,8 @@ def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candi
         pending = grad_sizes[which] if which >= 0 else 0
         own = activation_bytes + score_bytes + pending
         by_grads: StateKey = (which,) if which >= 0 else ready
-        for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", module, "")):
+        by_module: StateKey = (which,) if which >= 0 else module
+        for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", by_module, "")):
             known = best.get((by, key))
             if known is None or own > known.own:
                 best[by, key] = Candidate(key, fallback, own, activation_bytes, score_bytes, pending)

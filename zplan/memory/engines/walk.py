@@ -65,14 +65,16 @@ def backward_track(
         tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
     ) -> Iterator[tuple[StateKey, Level]]:
         yield 0, current
-        count, matrix = 0, next((which for which in order if len(tensors[which].shape) > 1), -1)
+        count = 0
         for which in order:
             if tensors[which].trainable:
                 count += 1
-                # A vector's gradient is so small that no instant of its own is kept: its neighbour matrix stands for it.
-                matrix = which if len(tensors[which].shape) > 1 else matrix
                 after, handing_over = ready(GradEvent(tensors[which], offset + which))
-                yield pending_key(matrix), handing_over
+                if len(tensors[which].shape) > 1:
+                    yield pending_key(which), handing_over
+                elif handing_over.total > after.total:
+                    # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
+                    yield count, handing_over
                 yield count, after
 
     head: dict[StateKey, Level] = {}

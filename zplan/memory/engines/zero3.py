@@ -17,8 +17,8 @@ from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
-from zplan.spec import DeepSpeedOptions, Job, Offload
+from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level, plus
+from zplan.spec import DeepSpeedOptions, Job, Offload, WeightKind
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
@@ -98,7 +98,8 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
 
 def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> tuple[Track, Track, int]:
     """Gathered parameters along forward and backward, module by module, and the bytes of the last reduction."""
-    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad)
+    offload = job.offload is not Offload.NONE
+    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad, offload)
     if ranks == 1 and job.offload is not Offload.ALL:
         # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
         return constant_track(groups, orders, level()), grads, last
@@ -119,7 +120,6 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
 @lru_cache(maxsize=512)
 def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int) -> tuple[Track, Track]:
     """The coordinator's replay of a step as tracks."""
-    depth = len(orders.layers)
     pieces = model_calls(groups, orders, options.param_persistence_threshold)
     checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
     collected: dict[tuple[bool, int], dict[str, int]] = {}
@@ -127,17 +127,20 @@ def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, ele
         modules = collected.setdefault((entry.backward, entry.piece), {"": 0})
         for key in (entry.module, ""):
             modules[key] = max(modules.get(key, 0), entry.numel)
-    return _track(False, collected, orders, depth, element_bytes), _track(True, collected, orders, depth, element_bytes)
+    stashed = _stashed(groups, orders, options)
+    forward = _track(False, collected, orders, stashed, element_bytes)
+    return forward, _track(True, collected, orders, stashed, element_bytes)
 
 
 def _track(
     backward: bool,
     collected: dict[tuple[bool, int], dict[str, int]],
     orders: GradOrders,
-    depth: int,
+    stashed: list[int],
     element_bytes: int,
 ) -> Track:
     """One pass of the replay as a track; code outside of a module with matrices gets the largest of its piece."""
+    depth = len(orders.layers)
 
     def levels(piece: int) -> dict[StateKey, Level]:
         found = collected.get((backward, piece), {"": 0})
@@ -145,10 +148,41 @@ def _track(
 
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
+        held = element_bytes * stashed[index + backward]
         for module, value in levels(index).items():
-            points[variant].setdefault(module, []).append((index, value))
+            points[variant].setdefault(module, []).append((index, plus(value, TermKey.GATHERED_PARAMS, held)))
     blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
-    return Track("module", levels(-1), tuple(blocks), levels(depth))
+    head = {
+        module: plus(value, TermKey.GATHERED_PARAMS, element_bytes * stashed[-1])
+        for module, value in levels(depth).items()
+    }
+    return Track("module", levels(-1), tuple(blocks), head)
+
+
+def _stashed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> list[int]:
+    """Elements of gathered weights that autograd keeps from the forward of blocks 0..i-1 until their backward.
+
+    ``memory_efficient_linear`` frees the weights of ``F.linear``; transposed linear layers (GPT-2) and stacked experts are
+    not covered (``runtime/zero/linear.py``), and without it nothing is. Recomputed blocks keep nothing.
+    """
+    covered = options.memory_efficient_linear
+    per_variant = []
+    for kind, recomputed in zip(orders.variant_kinds, orders.checkpointed, strict=True):
+        kinds = (
+            (WeightKind.CONV1D, WeightKind.EXPERTS)
+            if covered
+            else (WeightKind.CONV1D, WeightKind.EXPERTS, WeightKind.LINEAR)
+        )
+        sizes = (
+            t.numel
+            for t in groups.kinds[kind].tensors
+            if t.kind in kinds and t.numel > options.param_persistence_threshold
+        )
+        per_variant.append(0 if recomputed else sum(sizes))
+    sums = [0]
+    for variant in orders.layers:
+        sums.append(sums[-1] + per_variant[variant])
+    return sums
 
 
 def _step_moments(

@@ -13,11 +13,15 @@ from zplan.memory.sharding import zero3_partition_numel
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, plus
 
 
+OFFLOADED_GRAD_BYTES = 4
+"""An offloaded gradient partition is cast to fp32 on the GPU before it is copied (``_offload_grad_partition_at_boundary``)."""
+
+
 class _Bucket:
     """Replays the bucket: what is copied when it is flushed, and which gradients wait outside of it."""
 
-    def __init__(self, size: int, ranks: int, element_bytes: int) -> None:
-        self.size, self.ranks, self.element_bytes = size, ranks, element_bytes
+    def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool) -> None:
+        self.size, self.ranks, self.element_bytes, self.offload = size, ranks, element_bytes, offload
         self.numels: list[int] = []
         self.elements = 0
         self.waiting = 0
@@ -28,6 +32,9 @@ class _Bucket:
         padded = [zero3_partition_numel(numel, self.ranks) * self.ranks for numel in self.numels]
         alone = len(self.numels) == 1 and padded == self.numels
         copy = 0 if alone or not self.numels else self.element_bytes * sum(padded)
+        if self.offload and padded:
+            # A partition that goes to the host is first added up on the GPU, then cast to fp32 (``partition_grads``).
+            copy += (self.element_bytes + OFFLOADED_GRAD_BYTES) * zero3_partition_numel(max(self.numels), self.ranks)
         self.numels, self.elements = [], 0
         return copy
 
@@ -48,10 +55,10 @@ class _Bucket:
 
 
 def reduction(
-    groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int
+    groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
 ) -> tuple[Track, int]:
     """Levels of the reduction alone along backward, and the bytes of the last flush."""
-    bucket = _Bucket(bucket_numel, ranks, element_bytes)
+    bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
         return bucket.add(event.tensor.numel)
@@ -68,21 +75,30 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
         levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...]
     ) -> dict[StateKey, Level]:
         out = dict(levels)
+        outside = levels.get("", Level(0, ()))
+        out[""] = plus(
+            outside, TermKey.UNSHARDED_GRADS, max((v.total for k, v in found.items() if isinstance(k, int)), default=0)
+        )
         for key, value in found.items():
             if isinstance(key, tuple):
-                held = levels.get(_module(tensors[key[0]]), levels.get("", Level(0, ())))
-                out[key] = plus(held, TermKey.UNSHARDED_GRADS, value.total)
+                out[key] = plus(levels.get(_module(tensors[key[0]]), outside), TermKey.UNSHARDED_GRADS, value.total)
         return out
 
     blocks = []
     for variant, per_state in enumerate(gathered.blocks):
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
+        outside = dict(per_state[""].points)
+        waiting = dict.fromkeys(outside, 0)
         out: dict[StateKey, LayerLevels] = dict(per_state)
         for key, found in grads.blocks[variant].items():
             if isinstance(key, tuple):
                 modules = per_state.get(_module(tensors[key[0]])) or per_state[""]
                 held = dict(modules.points)
                 out[key] = layer_levels([(i, plus(held[i], TermKey.UNSHARDED_GRADS, v.total)) for i, v in found.points])
+            else:
+                for index, value in found.points:
+                    waiting[index] = max(waiting[index], value.total)
+        out[""] = layer_levels([(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in outside.items()])
         blocks.append(out)
     return Track(
         "module",
