@@ -16,6 +16,9 @@ from zplan.verify.dryrun.steps import PHASE_LABEL
 from zplan.verify.model import add_lora, build_model, checkpoint_blocks, fill_weights
 from zplan.verify.tracker import PhasePeak, Tracker
 
+_IDS = 100
+"""Different tokens in a batch, where the vocabulary has as many."""
+
 
 @dataclass(slots=True)
 class Bench:
@@ -88,11 +91,16 @@ class Bench:
         else:
             model.to(self.device)
 
+    @property
+    def vocab(self) -> int:
+        """Rows of the model's embedding."""
+        return int(getattr(self.model.config.get_text_config(), "vocab_size", _IDS))
+
     def input_ids(self) -> torch.Tensor:
         """A batch of token ids."""
         shape = (self.case.micro_batch, self.case.seq_len)
         with self.tracker.creating(TermKey.INPUTS):
-            return torch.randint(0, 100, shape, device=self.device)
+            return torch.randint(0, min(_IDS, self.vocab), shape, device=self.device)
 
 
 @dataclass(slots=True)
