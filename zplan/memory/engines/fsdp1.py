@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
-from zplan.memory.engines.units import Units, make_units, steady_terms
+from zplan.memory.engines.units import Units, make_units, root_whole_bytes, steady_terms
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
@@ -111,7 +111,7 @@ def fsdp1_memory(
             optimizer.step_temporary_copies * states.optimized * units.total("trainable")
         )
     # The root is flattened last: its tensors and the flat copy are on the GPU beside the shards of everything.
-    whole = 2 * states.param * units.root.exact if ranks > 1 else 0
+    whole = 2 * root_whole_bytes(units, states) if ranks > 1 else 0
     init = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
     host = HostTerms()
     if not on_gpu:

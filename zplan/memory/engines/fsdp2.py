@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
-from zplan.memory.engines.units import Unit, Units, make_units, steady_terms
+from zplan.memory.engines.units import Unit, Units, make_units, root_whole_bytes, steady_terms
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
@@ -236,7 +236,7 @@ def _with(track: Track, key: str, size: int) -> Track:
 def _init(units: Units, steady: dict[str, int], states: StateBytes, groups: Layout) -> Moment:
     """Init: the root comes last; its whole tensors are on the GPU beside the shards of everything."""
     del groups
-    whole = states.param * units.root.exact if units.ranks > 1 else 0
+    whole = root_whole_bytes(units, states) if units.ranks > 1 else 0
     terms = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
     return Moment("init", "root sharded last", {key: size for key, size in terms.items() if size})
 

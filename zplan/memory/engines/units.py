@@ -27,21 +27,21 @@ class Unit:
     """Gathered elements of trainable tensors, padding included."""
     exact: int
     """Elements of all tensors, without padding."""
+    trainable_exact: int
 
 
 def _fsdp2_unit(tensors: list[Tensor], ranks: int, rank: int) -> Unit:
     padded = [fsdp2_padded_shard_numel(t.shape, ranks) for t in tensors]
     trained = [size for size, tensor in zip(padded, tensors, strict=True) if tensor.trainable]
     rows = sum(fsdp2_shard_numel(t.shape, ranks, rank) for t in tensors if t.trainable)
-    return Unit(
-        sum(padded), rows, sum(trained), sum(padded) * ranks, sum(trained) * ranks, sum(t.numel for t in tensors)
-    )
+    exact, trainable = sum(t.numel for t in tensors), sum(t.numel for t in tensors if t.trainable)
+    return Unit(sum(padded), rows, sum(trained), sum(padded) * ranks, sum(trained) * ranks, exact, trainable)
 
 
 def _fsdp1_unit(tensors: list[Tensor], ranks: int) -> Unit:
     numel, trained = sum(t.numel for t in tensors), sum(t.numel for t in tensors if t.trainable)
     shard, part = fsdp1_flat_shard_numel(numel, ranks), fsdp1_flat_shard_numel(trained, ranks)
-    return Unit(shard, part, part, shard * ranks, part * ranks, numel)
+    return Unit(shard, part, part, shard * ranks, part * ranks, numel, trained)
 
 
 def make_unit(pieces: tuple[Piece, ...], engine: Engine, ranks: int, rank: int) -> Unit:
@@ -90,10 +90,23 @@ def make_units(groups: Layout, job: Job, ranks: int, rank: int) -> Units:
     )
 
 
+def frozen_bytes(states: StateBytes, units: Units) -> int:
+    """Element size of frozen base weights: adapters train on a base that is loaded in the compute dtype."""
+    return min(states.param, units.compute)
+
+
 def steady_terms(units: Units, states: StateBytes, optimizer: OptimizerSpec, adapters: int) -> dict[str, int]:
     """Sharded parameters and the optimizer states of the rank's own rows."""
     trained = units.total("trainable") + (0 if adapters else units.extra)
+    stored = units.total("trainable_stored") + (0 if adapters else units.extra)
+    frozen = units.total("stored") - units.total("trainable_stored") + (units.extra if adapters else 0)
     return {
-        TermKey.PARAMS: states.param * (units.total("stored") + units.extra),
+        TermKey.PARAMS: states.param * stored + frozen_bytes(states, units) * frozen,
         TermKey.OPTIMIZER: state_bytes(optimizer, trained, states.optimized),
     }
+
+
+def root_whole_bytes(units: Units, states: StateBytes) -> int:
+    """The root's tensors before they are sharded, in their own dtypes."""
+    trained = units.root.trainable_exact
+    return states.param * trained + frozen_bytes(states, units) * (units.root.exact - trained)

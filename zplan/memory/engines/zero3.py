@@ -33,6 +33,7 @@ class _Shards:
     frozen: int
     persistent: int
     """Whole elements of tensors below the persistence threshold: they are kept gathered."""
+    persistent_trainable: int
     largest: int
     """Elements of the largest trainable partition."""
     sub_groups: tuple[int, ...]
@@ -55,7 +56,7 @@ def _sub_groups(sizes: list[int], limit: int) -> tuple[int, ...]:
 def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
     """Partitions every tensor on its own, as stage 3 does."""
     trainable: list[int] = []
-    frozen = persistent = 0
+    frozen = persistent = persistent_trainable = 0
     for tensor in groups.tensors():
         part = zero3_partition_numel(tensor.numel, ranks)
         if tensor.trainable:
@@ -64,6 +65,7 @@ def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
             frozen += part
         if tensor.numel <= options.param_persistence_threshold:
             persistent += tensor.numel
+            persistent_trainable += tensor.numel if tensor.trainable else 0
     # --params 7B states another P than the shape's: the difference is spread evenly over the ranks.
     extra = groups.total - groups.shape_total
     if groups.adapters:
@@ -71,7 +73,12 @@ def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
     elif trainable:
         trainable[-1] += share(extra, ranks)
     return _Shards(
-        sum(trainable), frozen, persistent, max(trainable, default=0), _sub_groups(trainable, options.sub_group_size)
+        sum(trainable),
+        frozen,
+        persistent,
+        persistent_trainable,
+        max(trainable, default=0),
+        _sub_groups(trainable, options.sub_group_size),
     )
 
 
@@ -85,13 +92,19 @@ def _on_gpu_sub_groups(parts: _Shards, job: Job) -> tuple[int, ...]:
 
 def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec, ranks: int) -> dict[str, int]:
     on_gpu = sum(_on_gpu_sub_groups(parts, job))
+    # peft holds adapters in fp32 on a 16-bit base, and zero.Init leaves their dtype alone; below stage 3 the engine casts them.
+    extra = 4 - states.param if job.lora is not None else 0
     terms = {
-        TermKey.PARAMS: 0 if job.offload is Offload.ALL else states.param * (parts.trainable + parts.frozen),
+        TermKey.PARAMS: 0
+        if job.offload is Offload.ALL
+        else states.param * (parts.trainable + parts.frozen) + extra * parts.trainable,
         TermKey.GRADS: states.grad * parts.trainable if job.offload is Offload.NONE else 0,
         TermKey.MASTER: states.master * on_gpu if states.param != states.optimized else 0,
         TermKey.OPTIMIZER: state_bytes(optimizer, on_gpu, states.optimized),
         TermKey.REDUCE_BUCKET: states.grad * job.deepspeed.reduce_bucket_size,
-        TermKey.PERSISTENT_PARAMS: states.param * parts.persistent if ranks > 1 or job.offload is Offload.ALL else 0,
+        TermKey.PERSISTENT_PARAMS: states.param * parts.persistent + extra * parts.persistent_trainable
+        if ranks > 1 or job.offload is Offload.ALL
+        else 0,
     }
     return {key: size for key, size in terms.items() if size}
 
