@@ -164,7 +164,9 @@ def _optimizer(bench: Bench, params: Any) -> Any:
                     f"{kind.__name__} could not be built here ({reason}): a stand-in held the same states and updated nothing."
                 )
         return fused_adam(kind, params, None if case.offload == "none" else torch.float32)
-    return torch_optimizer(case.optimizer, params, "cpu" if case.offload != "none" else "meta")
+    return torch_optimizer(
+        case.optimizer, params, notes=bench.notes, on_host=case.offload != "none", on_cuda=bench.device == "cuda"
+    )
 
 
 def _import_real(bench: Bench) -> Any:

@@ -31,6 +31,11 @@ def prepare(bench: Bench) -> StepWork:
     from torch.distributed.fsdp._fully_shard import _fsdp_param_group
 
     case = bench.case
+    if case.optimizer == "adafactor":
+        raise ZplanError(
+            "transformers' Adafactor cannot step on FSDP2's sharded parameters",
+            "use --optimizer adamw, or --engine fsdp1",
+        )
     offload = bench.ghost and case.offload != "none"
     model = bench.build(master_dtype(case.precision, case.lora is not None))
     mesh = DeviceMesh("cpu" if bench.ghost else bench.device, torch.arange(case.world))
@@ -38,7 +43,9 @@ def prepare(bench: Bench) -> StepWork:
         "mesh": mesh,
         "mp_policy": mixed_precision(case.precision),
         "reshard_after_forward": case.stage == 3,
-        "offload_policy": CPUOffloadPolicy(pin_memory=bench.ghost or bench.device == "cuda") if case.offload != "none" else OffloadPolicy(),
+        "offload_policy": CPUOffloadPolicy(pin_memory=bench.ghost or bench.device == "cuda")
+        if case.offload != "none"
+        else OffloadPolicy(),
     }
     for name, label in LABELS.items():
         labelled(_fsdp_param_group, name, bench.tracker, label)
@@ -58,7 +65,7 @@ def prepare(bench: Bench) -> StepWork:
     params = list(model.parameters())
     return torch_step(
         bench, model, params, before=before if case.grad_accum > 1 else None,
-        optimizer_device="cpu" if case.offload != "none" else None,
+        offloaded=case.offload != "none",
     )  # fmt: skip
 
 

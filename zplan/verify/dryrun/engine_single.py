@@ -55,7 +55,7 @@ def torch_step(
     params: Any,
     context: Callable[[], AbstractContextManager[Any]] = nullcontext,
     before: Callable[[bool], None] | None = None,
-    optimizer_device: str | None = None,
+    offloaded: bool = False,
 ) -> StepWork:
     """A plain torch training step, shared by the torch engines.
 
@@ -65,13 +65,15 @@ def torch_step(
         params: What to optimize.
         context: Forward context (autocast).
         before: Called before each micro-step with whether it is the last.
-        optimizer_device: Where the optimizer's tensors live, the bench's device when None.
+        offloaded: Whether the parameters live on the host.
 
     Returns:
         The step.
     """
     case = bench.case
-    optimizer = torch_optimizer(case.optimizer, params, optimizer_device or bench.device)
+    optimizer = torch_optimizer(
+        case.optimizer, params, notes=bench.notes, on_host=offloaded, on_cuda=bench.device == "cuda" and not offloaded
+    )
     bench.optimizers.append(optimizer)
     ids = bench.input_ids()
 
@@ -84,7 +86,9 @@ def torch_step(
 
     def step(last: bool) -> None:
         if last:
-            if case.clip:
+            if case.clip and hasattr(model, "clip_grad_norm_"):
+                model.clip_grad_norm_(case.clip)
+            elif case.clip:
                 torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], case.clip)
             optimizer.step()
             optimizer.zero_grad()

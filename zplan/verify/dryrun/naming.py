@@ -19,6 +19,8 @@ from zplan.verify.tracker import Tracker
 
 aten = torch.ops.aten
 
+_BATCHED = (aten.bmm.default, aten.baddbmm.default)
+"""Make attention scores of three dimensions, batch and heads in one."""
 WHOLE_GRADS = ("ddp", "single")
 """Engines whose gradients are never sharded."""
 SMALL_ROWS = 64
@@ -73,7 +75,7 @@ class Namer:
             return label
         if shape[-1] == self._vocab and tensor.numel() >= self._vocab * min(self._tokens, SMALL_ROWS):
             return TermKey.LOGITS if phase == "forward" else TermKey.LOGITS_GRAD
-        if len(shape) >= 2 and shape[-1] == shape[-2] == self._case.seq_len and tuple(shape) not in self._weights:
+        if len(shape) >= 3 and shape[-1] == shape[-2] == self._case.seq_len and (len(shape) > 3 or op in _BATCHED):
             return TermKey.ATTENTION_SCORES
         if phase == "backward" and tuple(shape) in self._weights:
             return self._grads

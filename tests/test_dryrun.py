@@ -1,0 +1,444 @@
+"""The dry run against arithmetic by hand, its cases, and what happens when something is missing.
+
+That it agrees with real processes is tested with the launches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+from handmade import CLUSTER, MODEL
+
+from zplan.errors import ExitCode, ZplanError
+from zplan.spec import (
+    Checkpointing,
+    DeepSpeedOptions,
+    Engine,
+    Job,
+    Lora,
+    ModelSpec,
+    Offload,
+    OffloadTo,
+    Plan,
+    Precision,
+    Quantize,
+)
+from zplan.verify.dryrun import case_from_dict, measurement_of, plan_to_case, run_case_in_child
+from zplan.verify.dryrun import imports as dry_imports
+from zplan.verify.dryrun.autocast import FP32, FP32_RESULT, LOWER
+from zplan.verify.dryrun.engines import ENGINES
+from zplan.verify.dryrun.ghost import reserved_host
+from zplan.verify.dryrun.loss import CHUNKS, fused_chunk_tokens
+from zplan.verify.dryrun.patching import patched
+from zplan.verify.dryrun.patching import replace as replace_attribute
+from zplan.verify.measurement import Measurement
+
+V, H, F, A, K, LAYERS, S = 4096, 256, 512, 4, 2, 2, 512
+D = H // A
+LLAMA: dict[str, Any] = {
+    **{"model_type": "llama", "vocab_size": V, "hidden_size": H, "intermediate_size": F, "num_hidden_layers": LAYERS},
+    **{"num_attention_heads": A, "num_key_value_heads": K},
+}
+P = 2 * V * H + LAYERS * (2 * H * H + 2 * H * K * D + 3 * H * F + 2 * H) + H
+"""Embedding and head; q, o, k, v, the three matrices of the MLP and two norms per block; the last norm."""
+SMALL_BYTES = 16_384
+"""Token ids, rotary tables, counters: what no line of arithmetic below counts."""
+
+RUNS: dict[str, dict[str, Any]] = {
+    "single": {"engine": "single", "precision": "bf16-pure"},
+    "single-eager": {"engine": "single", "precision": "bf16-pure", "attention": "eager"},
+    "single-fp32": {"engine": "single", "precision": "fp32", "optimizer": "adamw_torch"},
+    "single-lora": {"engine": "single", "lora": 8},
+    "single-8bit": {"engine": "single", "precision": "bf16-pure", "optimizer": "adamw_8bit"},
+    "ddp": {"engine": "ddp", "world": 4},
+    "fsdp1": {"engine": "fsdp1", "stage": 3, "world": 4},
+    "fsdp2": {"engine": "fsdp2", "stage": 3, "world": 4},
+    "fsdp2-sdpa": {"engine": "fsdp2", "stage": 3, "world": 4, "attention": "sdpa"},
+    "fsdp2-full": {"engine": "fsdp2", "stage": 3, "world": 4, "checkpointing": "full"},
+    "fsdp2-every-2": {"engine": "fsdp2", "stage": 3, "world": 4, "checkpointing": "every-2"},
+    "fsdp2-chunked": {"engine": "fsdp2", "stage": 3, "world": 4, "loss": "chunked"},
+    "fsdp2-fused": {"engine": "fsdp2", "stage": 3, "world": 4, "loss": "fused"},
+    "fsdp2-offload": {"engine": "fsdp2", "stage": 3, "world": 4, "offload": "all"},
+    "zero0": {"engine": "deepspeed", "stage": 0, "world": 4},
+    "zero2": {"engine": "deepspeed", "stage": 2, "world": 4, "zero": {"reduce_bucket_size": 100_000}, "explain": 3},
+    "zero3": {"engine": "deepspeed", "stage": 3, "world": 4, "zero": {"reduce_bucket_size": 100_000}},
+    "zero3-no-init": {
+        **{"engine": "deepspeed", "stage": 3, "world": 4, "zero": {"reduce_bucket_size": 100_000}},
+        **{"zero_init": False, "precision": "fp16"},
+    },
+    "zero3-offload": {
+        **{"engine": "deepspeed", "stage": 3, "world": 4, "offload": "all"},
+        **{"zero": {"reduce_bucket_size": 100_000, "stage3_param_persistence_threshold": 0}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def runs() -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    """All runs above, two at a time, each in its process."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            name: pool.submit(run_case_in_child, {"model": LLAMA, "seq_len": S, "micro_batch": 2, **case})
+            for name, case in RUNS.items()
+        }
+
+
+@pytest.fixture
+def run(runs: dict[str, Future[dict[str, Any]]]) -> Any:
+    pytest.importorskip("deepspeed")
+    pytest.importorskip("peft")
+    return lambda name: runs[name].result()
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+STEADY = {
+    "single": 2 * P + 4 * P,  # parameters and two moments, all in 16 bits
+    "single-fp32": 4 * P + 8 * P,
+    "ddp": 4 * P + 8 * P + 4 * P,  # and the reducer's buckets
+    "fsdp1": (4 + 8 + 4) * P // 4,  # the flat gradient stays until the next forward
+    "fsdp2": (4 + 8) * P // 4,
+    "zero0": 2 * P + 12 * P,
+    "zero2": 2 * P + 12 * P // 4,
+    # 16 bytes of states sharded, the bucket, and what has less than 100,000 elements whole: norms and attention's matrices
+    "zero3": 16 * P // 4 + 2 * 100_000 + 2 * ((2 * LAYERS + 1) * H + LAYERS * (2 * H * H + 2 * H * K * D)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STEADY)
+def test_between_steps(run: Any, name: str) -> None:
+    assert run(name)["params"] == P
+    assert run(name)["steady"] == pytest.approx(STEADY[name], abs=SMALL_BYTES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_terms_sum_to_their_phase_and_nothing_is_unexplained(run: Any, name: str) -> None:
+    result = run(name)
+    for phase in ("init", "forward", "backward", "step"):
+        terms = result["terms"][phase]
+        assert sum(terms.values()) == result[phase]
+        assert terms.get("unexplained", 0) == 0
+    assert result["peak"] == max(result[phase] for phase in ("forward", "backward", "step"))
+    assert result["limits"]
+
+
+@pytest.mark.slow
+def test_step_of_foreach_adam_holds_one_more_copy(run: Any) -> None:
+    # parameters, gradients, two moments, the square roots of one: 5 x 4 bytes
+    assert run("single-fp32")["step"] == pytest.approx(20 * P, abs=SMALL_BYTES)
+
+
+@pytest.mark.slow
+def test_the_loss_head(run: Any) -> None:
+    # T x V in 16 bits, in fp32, and its log-softmax; then fp32 log-softmax and two fp32 gradients
+    tokens = 2 * S
+    terms = run("fsdp2")["terms"]
+    assert terms["forward"]["logits"] == 10 * tokens * V
+    assert terms["backward"]["logits"] + terms["backward"]["logits_grad"] == 12 * tokens * V
+    # one part of the tokens at a time
+    assert run("fsdp2-chunked")["terms"]["forward"].get("logits", 0) <= 10 * tokens * V // CHUNKS
+    assert run("fsdp2-fused")["peak"] < run("fsdp2-chunked")["peak"] < run("fsdp2")["peak"]
+
+
+@pytest.mark.parametrize(("tokens", "hidden", "vocab", "chunk"), [(16384, 4096, 32000, 2048), (100, 4096, 4096, 100)])
+def test_chunks_of_the_fused_loss(tokens: int, hidden: int, vocab: int, chunk: int) -> None:
+    # 32000 / 4096 -> 8 parts of 16384 / 8 = 2048; one part: all tokens
+    assert fused_chunk_tokens(tokens, hidden, vocab) == chunk
+
+
+@pytest.mark.slow
+def test_eager_attention_keeps_its_scores(run: Any) -> None:
+    # fp32 softmax (4) and its 16-bit copy (2) per score and layer, and the mask
+    scores = run("single-eager")["terms"]["forward"]["attention_scores"]
+    assert scores >= LAYERS * 6 * A * 2 * S * S
+    assert "attention_scores" not in run("single")["terms"]["forward"]
+
+
+@pytest.mark.slow
+def test_without_a_mask_sdpa_is_flash(run: Any) -> None:
+    same = ("init", "forward", "backward", "step", "steady")
+    assert [run("fsdp2")[key] for key in same] == [run("fsdp2-sdpa")[key] for key in same]
+
+
+@pytest.mark.slow
+def test_checkpointing_keeps_one_input_per_block(run: Any) -> None:
+    full, some, none = (run(name) for name in ("fsdp2-full", "fsdp2-every-2", "fsdp2"))
+    assert full["terms"]["forward"]["checkpoints"] == LAYERS * 2 * (2 * S) * H
+    assert full["forward"] < some["forward"] < none["forward"]
+    assert full["steady"] == none["steady"]
+
+
+@pytest.mark.slow
+def test_zero_init_never_holds_the_whole_model(run: Any) -> None:
+    assert run("zero3")["init"] < run("zero3-no-init")["init"]
+    assert run("zero3-no-init")["init"] >= 2 * P
+
+
+@pytest.mark.slow
+def test_offloaded_state_is_on_the_host(run: Any) -> None:
+    # 2 bytes of parameters and of gradients in 16 bits, 16 of master, gradient and moments in fp32, per rank
+    result = run("zero3-offload")
+    assert result["host"] == pytest.approx(20 * P / 4, rel=0.01)
+    assert 0 < result["pinned"] <= result["host"]
+    assert result["steady"] < 2 * P
+    assert run("fsdp2-offload")["steady"] < SMALL_BYTES
+    assert run("fsdp2-offload")["host"] == pytest.approx(12 * P / 4, rel=0.01)
+    assert run("fsdp2")["host"] < SMALL_BYTES
+
+
+@pytest.mark.slow
+def test_adapters_alone_have_gradients_and_states(run: Any) -> None:
+    # all linear layers but the head, rank 8: 8 x (in + out) each; fp32 with two moments on a 16-bit base
+    kv = K * D
+    pairs = 2 * (H + H) + 2 * (H + kv) + 2 * (H + F) + (F + H)
+    adapters = LAYERS * 8 * pairs
+    assert run("single-lora")["steady"] == pytest.approx(2 * P + 12 * adapters, abs=SMALL_BYTES)
+
+
+@pytest.mark.slow
+def test_8bit_states(run: Any) -> None:
+    # two bytes and two fp32 maxima per 256 values; the norms are too small and keep fp32
+    norms = (2 * LAYERS + 1) * H
+    expected = 2 * P + (2 + 8 / 256) * (P - norms) + 8 * norms
+    assert run("single-8bit")["steady"] == pytest.approx(expected, abs=SMALL_BYTES)
+
+
+@pytest.mark.slow
+def test_explain_lists_the_largest_tensors(run: Any) -> None:
+    listed = run("zero2")["explain"]["backward"]
+    assert len(listed) == 3
+    assert [item["bytes"] for item in listed] == sorted((item["bytes"] for item in listed), reverse=True)
+    assert {"label", "shape", "dtype", "born", "op", "tensors", "bytes"} == set(listed[0])
+
+
+@pytest.mark.slow
+def test_a_measurement_survives_json(run: Any) -> None:
+    case = case_from_dict({"model": LLAMA, **RUNS["fsdp2"]})
+    measured = measurement_of(case, run("fsdp2"))
+    again = Measurement.from_json(measured.to_json())
+    assert again == measured
+    assert (again.launch, again.world_size, again.params) == ("dryrun", 4, P)
+
+
+def test_every_engine_is_run() -> None:
+    assert {case["engine"] for case in RUNS.values()} == set(ENGINES) == {engine.value for engine in Engine}
+
+
+# -- cases -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_case_survives_json() -> None:
+    raw = {"model": LLAMA, "checkpointing": True, **RUNS["zero3-offload"]}
+    case = case_from_dict(raw)
+    assert case.checkpointing == "full"
+    assert case_from_dict(json.loads(json.dumps(case.to_dict()))) == case
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"engine": "megatron"}, "engine 'megatron'"),
+        ({"stage": 4}, "no stage 4"),
+        ({"engine": "ddp", "stage": 2}, "ddp has no stage 2"),
+        ({"world": 0}, "world must be"),
+        ({"rank": 8}, "rank 8 does not exist among 8 ranks"),
+        ({"steps": 1}, "at least 2 steps"),
+        ({"seq_len": 1.5}, "seq_len must be"),
+        ({"buckets": 3}, "unknown key in the case: buckets"),
+        ({"attention": "paged"}, "attention 'paged'"),
+    ],
+)
+def test_cases_that_are_none(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ZplanError, match=message):
+        case_from_dict({"engine": "deepspeed", "stage": 3, "world": 8, "model": LLAMA, **change})
+
+
+def test_a_case_without_a_model() -> None:
+    with pytest.raises(ZplanError, match="lacks model"):
+        case_from_dict({"engine": "ddp"})
+
+
+def _spec() -> ModelSpec:
+    return replace(MODEL, config_json=json.dumps(LLAMA))
+
+
+def test_a_plan_as_a_case() -> None:
+    options = DeepSpeedOptions(
+        reduce_bucket_size=7, param_persistence_threshold=9, gradient_clipping=1.0, pin_memory=False
+    )
+    job = Job(
+        **{"stage": 3, "offload": Offload.ALL, "micro_batch": 2, "hpz": 4, "deepspeed": options, "lora": Lora(rank=8)},
+        checkpointing=Checkpointing(kind="every-k", every=2),
+        rank=3,
+    )
+    case = plan_to_case(Plan(model=_spec(), cluster=CLUSTER, job=job))
+    assert (case.world, case.rank, case.clip, case.lora, case.checkpointing) == (8, 3, 1.0, 8, "every-2")
+    assert case.uses_zero_init
+    assert case.zero == {
+        **{"reduce_bucket_size": 7, "stage3_param_persistence_threshold": 9, "zero_hpz_partition_size": 4},
+        "offload_optimizer": {"device": "cpu", "pin_memory": False, "ratio": 1.0},
+        "offload_param": {"device": "cpu", "pin_memory": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("job", "what"),
+    [
+        (Job(compile=True), "compiled models"),
+        (Job(quantize=Quantize.NF4, lora=Lora(rank=8)), "quantized base weights"),
+        (Job(stage=3, offload=Offload.ALL, offload_to=OffloadTo.NVME), "offload to NVMe"),
+    ],
+)
+def test_plans_that_cannot_be_run_dry(job: Job, what: str) -> None:
+    with pytest.raises(ZplanError, match=what):
+        plan_to_case(Plan(model=_spec(), cluster=CLUSTER, job=job))
+
+
+def test_a_model_without_a_config() -> None:
+    with pytest.raises(ZplanError, match="no Hugging Face config"):
+        plan_to_case(Plan(model=MODEL, cluster=CLUSTER, job=Job()))
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "message", "code"),
+    [
+        ({"model": {"model_type": "nosuch"}}, "cannot build a causal language model of type 'nosuch'", ExitCode.USAGE),
+        ({"model": {**LLAMA, "num_attention_heads": 3}}, "cannot build|does not divide|divisible", ExitCode.USAGE),
+        ({"engine": "fsdp2", "stage": 3, "optimizer": "adafactor"}, "Adafactor cannot step", ExitCode.USAGE),
+        ({"checkpointing": "selective"}, "checkpoints whole blocks", ExitCode.USAGE),
+        ({"optimizer": "nosuch"}, "no optimizer 'nosuch'", ExitCode.USAGE),
+    ],
+)
+def test_what_cannot_run_says_so(change: dict[str, Any], message: str, code: ExitCode) -> None:
+    with pytest.raises(ZplanError, match=message) as caught:
+        run_case_in_child({"engine": "ddp", "world": 2, "seq_len": 64, "model": LLAMA, **change})
+    assert caught.value.exit_code is code
+    assert caught.value.hint
+
+
+@pytest.mark.slow
+def test_stopping_leaves_no_process() -> None:
+    def stop(phase: str, share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_case_in_child({"engine": "ddp", "world": 2, "seq_len": 64, "model": LLAMA}, progress=stop)
+    assert not _children()
+
+
+def _children() -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if int(stat[1]) == os.getpid() and "zplan.verify.dryrun" in line:
+                found.append(line)
+    return found
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_imports, "find_spec", lambda name: None)
+    with pytest.raises(ZplanError, match="needs deepspeed") as caught:
+        dry_imports.require("deepspeed")
+    assert caught.value.exit_code is ExitCode.MISSING
+    assert caught.value.hint.startswith("pip install")
+
+
+def test_internals_that_moved_are_named() -> None:
+    for attempt in (
+        lambda: replace_attribute(torch.nn, "NoSuchThing", 1),
+        lambda: patched(torch.nn, "NoSuch", 1).__enter__(),
+    ):
+        with pytest.raises(ZplanError, match=r"torch has moved torch\.nn\.NoSuch") as caught:
+            attempt()
+        assert caught.value.exit_code is ExitCode.MISSING
+
+
+def test_other_output_of_the_child_does_not_mix_with_the_result() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "zplan.verify.dryrun"],
+        input="{",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == ExitCode.USAGE
+    assert "not JSON" in json.loads(done.stdout)["error"]
+
+
+# -- what it stands on -------------------------------------------------------------------------------------------------
+
+
+def test_host_memory_is_reserved_but_never_touched() -> None:
+    before = _resident_bytes()
+    huge = reserved_host((1 << 20, 1 << 18), torch.float32)
+    assert huge.numel() * 4 == 1 << 40
+    assert _resident_bytes() - before < 1 << 26
+    del huge
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_the_autocast_lists_are_those_of_this_torch() -> None:
+    header = Path(torch.__file__).parent / "include/ATen/autocast_mode.h"
+    if not header.exists():
+        pytest.skip("this torch has no headers")
+    text = header.read_text()
+    lists = {}
+    for part in text.split("#define AT_FORALL_")[1:]:
+        lists[part.split("(")[0]] = {
+            line.split("(")[1].split(",")[0].split(")")[0] for line in part.splitlines() if "_(" in line
+        }
+    name = lambda op: op._schema.name.removeprefix("aten::")  # noqa: E731
+    assert {name(op) for op in FP32} <= lists["FP32"]
+    assert {name(op) for op, _ in FP32_RESULT} <= lists["FP32_SET_OPT_DTYPE"]
+    assert {name(op) for op in LOWER} <= lists["LOWER_PRECISION_FP"]
+
+
+def test_the_compiler_stays_out_until_it_is_used() -> None:
+    script = """
+import sys
+from zplan.verify.dryrun import imports
+imports.leave_compiler_out()
+import torch
+from torch.utils.checkpoint import checkpoint
+x = torch.ones(4, requires_grad=True)
+checkpoint(torch.sin, x, use_reentrant=False).sum().backward()
+assert "torch._dynamo.eval_frame" not in sys.modules, "opened too early"
+from torch._dynamo.source import ConstantSource
+assert torch._dynamo.eval_frame is sys.modules["torch._dynamo.eval_frame"]
+print(torch._dynamo.is_compiling())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout.strip(), done.returncode) == ("False", 0), done.stderr
+
+
+def test_pure_precisions_are_known_to_the_spec() -> None:
+    assert {precision.value for precision in Precision} == {"bf16", "fp16", "fp32", "bf16-pure"}
