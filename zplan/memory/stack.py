@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.pieces import ALL_LINEAR
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
@@ -108,6 +109,7 @@ def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stac
             mode=mode,
             checkpointed=flag,
             lora=adapters,
+            targets=ALL_LINEAR if job.lora is None else job.lora.targets,
         )
         for kind, flag in shape.variants
     )

@@ -6,10 +6,13 @@ from dataclasses import replace
 from functools import lru_cache
 
 from zplan.errors import ZplanError
+from zplan.memory.activations.adapters import adapter_names, reduced, without
 from zplan.memory.activations.base import ComputeMode, PieceMemory
-from zplan.memory.activations.find import adapted_names, find, module_of, tables_of, variation, way_key
+from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
 from zplan.memory.activations.table import Bound, bind, shifted
-from zplan.spec import Attention, BlockSpec, Loss, ModelSpec
+from zplan.spec import Attention, BlockSpec, Lora, Loss, ModelSpec
+
+ALL_LINEAR = ("all-linear",)
 
 
 @lru_cache(maxsize=8192)
@@ -22,6 +25,7 @@ def block_memory(
     mode: ComputeMode,
     checkpointed: bool = False,
     lora: int = 0,
+    targets: tuple[str, ...] = ALL_LINEAR,
 ) -> PieceMemory:
     """Returns what one decoder block keeps and needs, in bytes.
 
@@ -34,11 +38,12 @@ def block_memory(
         checkpointed: The block keeps its input alone and runs forward again in backward (non-reentrant).
         lora: Rank of the adapters on every linear layer, whose own weights are frozen; 0 without adapters. Indices of
             weights then count each adapted weight's two matrices after it, as ``zplan.memory.params`` lists them.
+        targets: Which linear layers have adapters, as in :class:`zplan.spec.Lora`.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_block(block, attention, mode, checkpointed, lora).at(micro_batch, seq_len)
+    return _bound_block(block, attention, mode, checkpointed, lora, targets).at(micro_batch, seq_len)
 
 
 @lru_cache(maxsize=8192)
@@ -73,9 +78,17 @@ def stem_memory(
 
 
 @lru_cache(maxsize=1024)
-def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, lora: int) -> Bound:
+def _bound_block(
+    block: BlockSpec,
+    attention: Attention,
+    mode: ComputeMode,
+    checkpointed: bool,
+    lora: int,
+    targets: tuple[str, ...] = ALL_LINEAR,
+) -> Bound:
     sizes = {**dict(block.dims), "R": int(lora)}
-    names = adapted_names(block.weights) if lora else [weight.name for weight in block.weights]
+    adapters = Lora(rank=lora, targets=targets)
+    names = adapter_names(block.weights, adapters) if lora else [weight.name for weight in block.weights]
     tables = tables_of(module_of(block.implementation), mode, bool(lora))
     try:
         table = find(
@@ -87,7 +100,8 @@ def _bound_block(block: BlockSpec, attention: Attention, mode: ComputeMode, chec
         )
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
-    return bind(table, sizes, names, frozen=bool(lora))
+    missing = without(block.weights, table.order, adapters) if lora else None
+    return bind(table if missing is None else reduced(table, missing), sizes, names, frozen=bool(lora))
 
 
 @lru_cache(maxsize=1024)

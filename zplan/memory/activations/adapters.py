@@ -1,0 +1,152 @@
+"""Adapters on some linear layers only: from the tables with adapters on all of them.
+
+An adapter keeps its layer's input and its own small product. Where a layer has no adapter, its small product is gone, and
+its input is as well unless another adapter or the code around it keeps it: a frozen linear layer keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from zplan.memory.activations.table import Row, Table
+from zplan.spec import Lora, Weight, WeightKind
+
+ADAPTED = frozenset({WeightKind.LINEAR, WeightKind.CONV1D})
+"""Kinds of weights that peft's ``all-linear`` puts adapters on."""
+SAME_INPUT = (frozenset({"q_proj", "k_proj", "v_proj"}), frozenset({"gate_proj", "up_proj"}))
+"""Layers that read the same tensor."""
+ATTENTION_OUTPUT = ("o_proj", "out_proj", "attn.c_proj", "attention.dense", "self_attention.dense", "self_attn.dense")
+"""Layers whose input attention keeps anyway."""
+
+
+def has_adapter(weight: Weight, lora: Lora) -> bool:
+    """Whether peft puts an adapter on this weight of a block (it matches the ends of modules' names)."""
+    if weight.kind not in ADAPTED or len(weight.shape) != 2:
+        return False
+    module = weight.name.removesuffix(".weight")
+    return lora.targets == ("all-linear",) or any(
+        module == target or module.endswith(f".{target}") for target in lora.targets
+    )
+
+
+def adapter_names(weights: Sequence[Weight], lora: Lora) -> list[str]:
+    """Returns the names of a piece's weights, with two adapter matrices after each adapted layer's, as peft has them."""
+    names: list[str] = []
+    for weight in weights:
+        names.append(weight.name)
+        if has_adapter(weight, lora):
+            stem = weight.name.removesuffix(".weight")
+            names += [f"{stem}.lora_A.default.weight", f"{stem}.lora_B.default.weight"]
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Which layers of a block have no adapter, and what that saves, in bytes per token."""
+
+    order: tuple[str, ...]
+    """Linear layers in the order in which they run."""
+    absent: frozenset[str]
+    product_bytes: int
+    """Of one adapter's small product, 2 R."""
+    input_bytes: Mapping[str, int]
+    """By layer: its input, once per input that no adapter reads any more; listed at the first layer that reads it."""
+    position: Mapping[str, int] = field(default_factory=dict)
+
+    def saved(self, first: int, last: int) -> int:
+        """What is saved while layers ``first`` to ``last`` (not included) of the order hold what they keep."""
+        layers = self.order[first:last]
+        return sum(self.product_bytes * (name in self.absent) + self.input_bytes.get(name, 0) for name in layers)
+
+
+def layer_of(module: str) -> str:
+    """The linear layer that a module is, or is an adapter of."""
+    return module.split(".lora_")[0]
+
+
+def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> Without | None:
+    """Returns what is missing against adapters on every linear layer; None where nothing is.
+
+    Args:
+        weights: The block's.
+        order: Gradient order of the table with all adapters: layers from last to first.
+        lora: The adapters.
+    """
+    layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
+    absent = frozenset(name for name, weight in layers.items() if not has_adapter(weight, lora))
+    if not absent:
+        return None
+    known = dict.fromkeys(layer_of(name) for name in reversed(order) if ".lora_" in name)
+    running = tuple(name for name in known if name in layers)
+    one_norm = sum(weight.kind is WeightKind.NORM and weight.name.endswith(".weight") for weight in weights) == 1
+    inputs: dict[str, list[str]] = {}
+    for name in running:
+        inputs.setdefault(_input_of(name, one_norm, layers), []).append(name)
+    saved = {}
+    for group, readers in inputs.items():
+        if group and all(name in absent for name in readers):
+            fan = layers[readers[0]].shape
+            saved[readers[0]] = 2 * (fan[0] if layers[readers[0]].kind is WeightKind.CONV1D else fan[1])
+    positions = {name: index for index, name in enumerate(running)}
+    return Without(running, absent, 2 * lora.rank, saved, positions)
+
+
+def _input_of(name: str, one_norm: bool, layers: Mapping[str, Weight]) -> str:
+    """A key for the tensor that a layer reads; '' for one that is kept anyway."""
+    if name.endswith(ATTENTION_OUTPUT):
+        return ""
+    parent, _, last = name.rpartition(".")
+    shape = layers[name].shape
+    reads = shape[0] if layers[name].kind is WeightKind.CONV1D else shape[1]
+    hidden = min(
+        min(weight.shape) for weight in layers.values() if not weight.name.endswith(("k_proj.weight", "v_proj.weight"))
+    )
+    if one_norm and reads == hidden and last not in ("down_proj", "c_proj", "fc2", "dense_4h_to_h", "fc_out"):
+        return "norm"
+    group = next((index for index, names in enumerate(SAME_INPUT) if last in names), None)
+    return name if group is None else f"{parent} {group}"
+
+
+def reduced(table: Table, missing: Without) -> Table:
+    """Returns the table of a block of which some layers have no adapter.
+
+    The bytes are taken off at the instants at which they would be held; what a frozen layer's backward does not need
+    any more in passing (one gradient of its input less to add up) is not, which leaves at most a few tensors of one
+    block too many.
+    """
+    ends = len(missing.order)
+    keeps = any(value for name, value in zip(table.columns, table.kept, strict=False) if name == "T*R")
+
+    def less(row: Row, saved: int) -> Row:
+        return (*row, *(0 for _ in range(len(table.columns) - len(row))), -saved)
+
+    forward, done = [], 0
+    for module, row in table.forward:
+        done = missing.position.get(layer_of(module), done)
+        if not _is_gone(module, missing):
+            forward.append((module, less(row, missing.saved(0, done) if keeps else 0)))
+    backward, again, done = [], not keeps, 0
+    for ready, module, pending, row in table.backward:
+        at = missing.position.get(layer_of(module), done)
+        again = again and not ready and not pending and at >= done
+        done = at
+        held = at if again else ends - _layers_done(table.order, ready)
+        if not _is_gone(module, missing):
+            backward.append((ready, module, pending, less(row, missing.saved(0, held))))
+    return replace(
+        table,
+        columns=(*table.columns, "T"),
+        kept=less(table.kept, missing.saved(0, ends) if keeps else 0),
+        forward=tuple(forward),
+        backward=tuple(backward),
+    )
+
+
+def _layers_done(order: Sequence[str], ready: int) -> int:
+    """Layers both of whose adapter gradients are ready."""
+    return sum(".lora_A." in name for name in order[:ready])
+
+
+def _is_gone(module: str, missing: Without) -> bool:
+    return ".lora_" in module and layer_of(module) in missing.absent
