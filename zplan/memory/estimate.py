@@ -106,7 +106,7 @@ def estimate(plan: Plan) -> Estimate:
     model, job, cluster = plan.model, plan.job, plan.cluster
     ranks = cluster.gpus
     facts = job_facts(job)
-    stack = build_stack(model, facts, job.micro_batch, job.seq_len)
+    stack = build_stack(model, facts.code, job.micro_batch, job.seq_len)
     memory = engine_side(model, facts, ranks, job.rank)
     moments = _moments(memory, stack)
     phases, peak = _phases(moments)

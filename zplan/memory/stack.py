@@ -43,20 +43,26 @@ def layer_variants(model: ModelSpec, job: Job) -> tuple[tuple[tuple[int, bool], 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CodeFacts:
+    """What decides which code runs on the model's pieces; jobs that differ in engine, stage or offload may share it."""
+
+    job: Job
+    """Any job with these facts."""
+    mode: ComputeMode
+    """How weights meet activations."""
+    grad_bytes: int
+    """Element size of a weight gradient as autograd hands it over."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class JobFacts:
     """What follows from a job whatever its batch shape is; one object per distinct job, so that it is a cheap cache key."""
 
     job: Job
     """The job with micro-batch, sequence and rank set to neutral values."""
     states: StateBytes
-    grad_bytes: int
-    """Element size of a weight gradient as autograd hands it over."""
     optimizer: OptimizerSpec
-
-    @property
-    def mode(self) -> ComputeMode:
-        """How weights meet activations."""
-        return self.states.compute
+    code: CodeFacts
 
 
 @lru_cache(maxsize=16384)
@@ -69,11 +75,17 @@ def job_facts(job: Job) -> JobFacts:
 @lru_cache(maxsize=8192)
 def _static_facts(job: Job) -> JobFacts:
     states = state_sizes(job)
-    return JobFacts(job, states, 2 if states.compute is ComputeMode.CAST else 4, optimizer_spec(job.optimizer))
+    code = Job(checkpointing=job.checkpointing, attention=job.attention, loss=job.loss, lora=job.lora)
+    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute))
+
+
+@lru_cache(maxsize=1024)
+def _code_facts(job: Job, mode: ComputeMode) -> CodeFacts:
+    return CodeFacts(job, mode, 2 if mode is ComputeMode.CAST else 4)
 
 
 @lru_cache(maxsize=2048)
-def stack_shape(model: ModelSpec, facts: JobFacts) -> StackShape:
+def stack_shape(model: ModelSpec, facts: CodeFacts) -> StackShape:
     """What a model's stack has at every batch shape."""
     groups = layout(model, facts.job.lora)
     variants, layers = layer_variants(model, facts.job)
@@ -89,12 +101,12 @@ def stack_shape(model: ModelSpec, facts: JobFacts) -> StackShape:
 
 
 @lru_cache(maxsize=16384)
-def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stack:
+def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Stack:
     """Evaluates the activation tables for one batch shape.
 
     Args:
         model: The architecture.
-        facts: How it is trained.
+        facts: Which code runs.
         batch: Sequences per GPU.
         seq: Tokens per sequence.
     """
@@ -128,7 +140,7 @@ def build_stack(model: ModelSpec, facts: JobFacts, batch: int, seq: int) -> Stac
 
 
 @lru_cache(maxsize=2048)
-def grad_orders(model: ModelSpec, facts: JobFacts) -> GradOrders:
+def grad_orders(model: ModelSpec, facts: CodeFacts) -> GradOrders:
     """The order of gradients in each piece, for engines; the same at every batch shape."""
     shape, stack = stack_shape(model, facts), build_stack(model, facts, 1, 1)
     return GradOrders(
@@ -144,4 +156,4 @@ def grad_orders(model: ModelSpec, facts: JobFacts) -> GradOrders:
 @lru_cache(maxsize=16384)
 def engine_side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> EngineMemory:
     """The engine's side of a plan, which no batch shape changes."""
-    return engine_memory(model, facts.job, grad_orders(model, facts), ranks, rank)
+    return engine_memory(model, facts.job, grad_orders(model, facts.code), ranks, rank)

@@ -61,19 +61,23 @@ class LayerLevels:
 
 
 def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
-    """Levels over layers with their upper-right convex hull (Andrew's monotone chain)."""
-    best: dict[int, Level] = {}
-    for index, value in points:
-        if index not in best or value.total > best[index].total:
-            best[index] = value
-    ordered = tuple(sorted(best.items()))
+    """Levels over layers with their upper-right convex hull (Andrew's monotone chain).
+
+    Args:
+        points: One per layer, in ascending or descending order of layers.
+    """
+    ordered = tuple(points) if points[0][0] <= points[-1][0] else tuple(reversed(points))
+    last = ordered[-1]
+    if all(value is last[1] for _, value in ordered):
+        return LayerLevels(ordered, (last,))
     hull: list[tuple[int, Level]] = []
     for index, value in ordered:
-        while hull and hull[-1][1].total <= value.total:
+        total = value.total
+        while hull and hull[-1][1].total <= total:
             hull.pop()
         while len(hull) > 1:
             (x0, l0), (x1, l1) = hull[-2], hull[-1]
-            if (l1.total - l0.total) * (index - x0) > (value.total - l0.total) * (x1 - x0):
+            if (l1.total - l0.total) * (index - x0) > (total - l0.total) * (x1 - x0):
                 break
             hull.pop()
         hull.append((index, value))

@@ -87,7 +87,11 @@ def backward_track(
         variant = orders.layers[index]
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         for key, value in run(tensors, orders.variants[variant], offsets[index], current):
-            collected[variant].setdefault(key, []).append((index, value))
+            points = collected[variant].setdefault(key, [])
+            if points and points[-1][0] == index:
+                points[-1] = (index, max(points[-1][1], value, key=_total))
+            else:
+                points.append((index, value))
             current = value if isinstance(key, int) else current
     stem: dict[StateKey, Level] = {}
     for key, value in run(groups.stem.tensors, orders.stem, 0, current):
