@@ -65,6 +65,8 @@ class Quantize(str, Enum):
     """Number format of frozen base weights."""
 
     NF4 = "nf4"
+    NF4_DOUBLE = "nf4-dq"
+    """nf4 with its constants quantised once more (double quantisation)."""
     INT8 = "int8"
 
 

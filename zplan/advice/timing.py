@@ -92,7 +92,7 @@ def _compute(model: ModelSpec, gpu: GpuSpec, job: Job) -> Compute:
         moved += count * work.EAGER_SCORE_BYTES * (1 + work.BACKWARD + again)
     moved += tokens * passes * (shape.adapter_in * work.ADAPTER_BYTES_IN + shape.adapter_out * work.ADAPTER_BYTES_OUT)
     if job.quantize is not None:
-        per_weight = work.NF4_BYTES if job.quantize is Quantize.NF4 else work.INT8_BYTES
+        per_weight = work.INT8_BYTES if job.quantize is Quantize.INT8 else work.NF4_BYTES
         moved += shape.linear_numel * per_weight * (2 + recomputed)
     launches = model.num_layers * (2 + recomputed)
     launch = launches * (rates.LAYER_LAUNCH_COMPILED if job.compile else rates.LAYER_LAUNCH)

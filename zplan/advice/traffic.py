@@ -9,7 +9,7 @@ from zplan.memory.params import Layout, layout
 from zplan.memory.states import state_sizes
 from zplan.spec import ClusterSpec, Engine, Offload, OffloadTo, Plan, Quantize
 
-QUANTIZED_BYTES = {Quantize.NF4: 0.5625, Quantize.INT8: 1.0}
+QUANTIZED_BYTES = {Quantize.NF4: 0.5625, Quantize.NF4_DOUBLE: 0.516, Quantize.INT8: 1.0}
 """Bytes per element of frozen base weights, block constants included (arXiv:2305.14314; arXiv:2208.07339)."""
 
 

@@ -75,7 +75,9 @@ def job_facts(job: Job) -> JobFacts:
 @lru_cache(maxsize=8192)
 def _static_facts(job: Job) -> JobFacts:
     states = state_sizes(job)
-    code = Job(checkpointing=job.checkpointing, attention=job.attention, loss=job.loss, lora=job.lora)
+    code = Job(
+        checkpointing=job.checkpointing, attention=job.attention, loss=job.loss, lora=job.lora, quantize=job.quantize
+    )
     return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute))
 
 
@@ -122,6 +124,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             checkpointed=flag,
             lora=adapters,
             targets=ALL_LINEAR if job.lora is None else job.lora.targets,
+            quantized=job.quantize is not None,
         )
         for kind, flag in shape.variants
     )

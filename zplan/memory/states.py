@@ -7,7 +7,7 @@ from zplan.memory.engines.base import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.sharding import share
-from zplan.spec import Engine, Job
+from zplan.spec import Engine, Job, Precision
 
 
 def model_states(
@@ -41,5 +41,8 @@ def state_sizes(job: Job) -> StateBytes:
     """Bytes per element of each copy that the job's engine keeps."""
     if job.engine is Engine.DEEPSPEED:
         return deepspeed_bytes(job.precision)
+    if job.quantize is not None and job.engine in (Engine.FSDP1, Engine.FSDP2):
+        # Flat tensors have one dtype: packed weights, norms and adapters are all kept in 16 bits (``bnb_4bit_quant_storage``).
+        return torch_bytes(Precision.BF16_PURE, ComputeMode.CAST)
     mode = ComputeMode.CAST if job.engine in (Engine.FSDP1, Engine.FSDP2) else ComputeMode.AUTOCAST
     return torch_bytes(job.precision, mode)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from zplan.memory.activations.table import Row, Table
 from zplan.spec import Lora, Weight, WeightKind
@@ -62,7 +63,7 @@ class Without:
 
 def layer_of(module: str) -> str:
     """The linear layer that a module is, or is an adapter of."""
-    return module.split(".lora_")[0]
+    return module.split(".lora_", maxsplit=1)[0]
 
 
 def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> Without | None:
@@ -150,3 +151,34 @@ def _layers_done(order: Sequence[str], ready: int) -> int:
 
 def _is_gone(module: str, missing: Without) -> bool:
     return ".lora_" in module and layer_of(module) in missing.absent
+
+
+def on_the_fly(table: Table, weights: Sequence[Weight]) -> Table:
+    """Returns the table of a block whose frozen matrices are packed: each product makes its own 16-bit copy of the weight.
+
+    Copies of frozen weights that autocast would have made and autograd kept are gone.
+    Source: bitsandbytes ``autograd/_functions.py``, ``MatMul4Bit``: ``dequantize_4bit`` in forward and in backward.
+    """
+    copies = {w.name.removesuffix(".weight"): 2 * w.numel for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
+    cast = [_is_weight_copy(name) for name in table.columns]
+
+    def with_copy(row: Row, module: str) -> Row:
+        padded = [0 if gone else size for size, gone in zip_longest(row, cast, fillvalue=0)]
+        return (*padded, copies.get(module, 0))
+
+    return replace(
+        table,
+        columns=(*table.columns, "1"),
+        kept=with_copy(table.kept, ""),
+        cache=with_copy(table.cache, ""),
+        forward=tuple((module, with_copy(row, module)) for module, row in table.forward),
+        backward=tuple(
+            (ready, module, pending, with_copy(row, module)) for ready, module, pending, row in table.backward
+        ),
+    )
+
+
+def _is_weight_copy(column: str) -> bool:
+    """Whether a column counts elements of frozen matrices: a product of sizes without tokens, ranks or positions."""
+    names = column.split("*")
+    return len(names) > 1 and not {"T", "s", "b", "r", "p", "c", "R"} & set(names)

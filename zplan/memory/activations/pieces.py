@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from zplan.errors import ZplanError
-from zplan.memory.activations.adapters import adapter_names, reduced, without
+from zplan.memory.activations.adapters import adapter_names, on_the_fly, reduced, without
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
 from zplan.memory.activations.table import Bound, bind, shifted
@@ -26,6 +26,7 @@ def block_memory(
     checkpointed: bool = False,
     lora: int = 0,
     targets: tuple[str, ...] = ALL_LINEAR,
+    quantized: bool = False,
 ) -> PieceMemory:
     """Returns what one decoder block keeps and needs, in bytes.
 
@@ -39,11 +40,12 @@ def block_memory(
         lora: Rank of the adapters on every linear layer, whose own weights are frozen; 0 without adapters. Indices of
             weights then count each adapted weight's two matrices after it, as ``zplan.memory.params`` lists them.
         targets: Which linear layers have adapters, as in :class:`zplan.spec.Lora`.
+        quantized: Frozen linear layers are packed and run on a 16-bit copy made for the product.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_block(block, attention, mode, checkpointed, lora, targets).at(micro_batch, seq_len)
+    return _bound_block(block, attention, mode, checkpointed, lora, targets, quantized).at(micro_batch, seq_len)
 
 
 @lru_cache(maxsize=8192)
@@ -85,6 +87,7 @@ def _bound_block(
     checkpointed: bool,
     lora: int,
     targets: tuple[str, ...] = ALL_LINEAR,
+    quantized: bool = False,
 ) -> Bound:
     sizes = {**dict(block.dims), "R": int(lora)}
     adapters = Lora(rank=lora, targets=targets)
@@ -101,7 +104,10 @@ def _bound_block(
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
     missing = without(block.weights, table.order, adapters) if lora else None
-    return bind(table if missing is None else reduced(table, missing), sizes, names, frozen=bool(lora))
+    table = table if missing is None else reduced(table, missing)
+    if quantized:
+        table = on_the_fly(table, block.weights)
+    return bind(table, sizes, names, frozen=bool(lora))
 
 
 @lru_cache(maxsize=1024)

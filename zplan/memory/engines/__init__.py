@@ -10,7 +10,8 @@ from zplan.memory.engines.zero0 import zero0_memory
 from zplan.memory.engines.zero3 import zero3_memory
 from zplan.memory.engines.zero12 import zero12_memory
 from zplan.memory.optimizers import optimizer_spec
-from zplan.memory.params import layout
+from zplan.memory.params import Layout, layout
+from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, ModelSpec
 
 
@@ -27,6 +28,18 @@ def engine_memory(model: ModelSpec, job: Job, orders: GradOrders, ranks: int, ra
         rank: Whose memory.
     """
     groups = layout(model, job.lora)
+    if job.quantize is None:
+        return _memory(groups, job, orders, ranks, rank)
+    from zplan.memory.quantized import named, quantized_layout
+    from zplan.memory.states import state_sizes
+
+    smaller, packed, constants = quantized_layout(groups, job.quantize, state_sizes(job).param)
+    sharded = job.engine in (Engine.FSDP1, Engine.FSDP2) or job.stage == 3
+    return named(_memory(smaller, job, orders, ranks, rank), share(packed, ranks) if sharded else packed, constants)
+
+
+def _memory(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int) -> EngineMemory:
+    """The engine's own answer."""
     optimizer = optimizer_spec(job.optimizer)
     if job.engine is Engine.DEEPSPEED:
         if job.stage == 0:

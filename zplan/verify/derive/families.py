@@ -95,6 +95,11 @@ def single(random: Random) -> Dims:
     return {**dims, "k": dims["a"]}
 
 
+def shared(random: Random) -> Dims:
+    """Returns dimensions where the head size is h / a and all heads share one key and value."""
+    return {**whole(random), "k": 1}
+
+
 def binary(random: Random) -> Dims:
     """Returns the same with a power of two heads, for which ALiBi's slopes take one step less."""
     dims = drawn(random)
@@ -182,6 +187,13 @@ _ALL = (
     Family("stablelm", lambda d: {**_whole(d), **_partial(d)}, whole),
     Family("starcoder2", _whole, whole),
     Family("gpt2", _gpt2, single, variants=(UNTIED, TIED, {**UNTIED, **_NO_DROPOUT}), repeats_heads=()),
+    Family(
+        "gpt_bigcode",
+        lambda d: {**_gpt2(d), "multi_query": True},
+        shared,
+        variants=(UNTIED, TIED, {**UNTIED, **_NO_DROPOUT}),
+        repeats_heads=(),
+    ),
     Family(
         "gpt_neox",
         lambda d: {**_whole(d), **_partial(d)},

@@ -26,10 +26,12 @@ def lora_tables(family: Family, mode: ComputeMode) -> Found:
         if table not in found.setdefault(key, []):
             found[key].append(table)
 
-    for checkpointed in (False, True):
-        way = Way(attention=family.attentions[0], mode=mode, checkpointed=checkpointed, lora=True)
-        tables = derive(family, way, variant=family.variants[0])
-        _sort_in(tables, put, way_key(way.attention, checkpointed), "", tied=False)
+    codes = [variant for variant in family.variants[1:] if not family.same_code(variant)]
+    for variant in (family.variants[0], *codes):
+        for checkpointed in (False, True):
+            way = Way(attention=family.attentions[0], mode=mode, checkpointed=checkpointed, lora=True)
+            tables = derive(family, way, variant=variant)
+            _sort_in(tables, put, way_key(way.attention, checkpointed), "", tied=False)
     _other_losses(family, replace(way, checkpointed=False), family.variants[0], put)
     return found
 
