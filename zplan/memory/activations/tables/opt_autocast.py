@@ -23,6 +23,23 @@ T0 = Table(
     ),
 )
 T1 = Table(
+    columns=("T*V", "T*h", "T", "b", "h*V", "1"),
+    kept=(4, 2, 8, 0, 2, 8),
+    input_grad=(0, 4, 0, 0, 0, 0),
+    order=("lm_head.weight",),
+    forward=(
+        ("lm_head", (2, 6, 0, 0, 2, 0)),
+        ("", (10, 6, 16, 8, 2, 8)),
+    ),
+    backward=(
+        (0, "", "", (8, 2, 8, 0, 2, 12)),
+        (0, "", "", (12, 2, 0, 0, 2, 8)),
+        (0, "lm_head", "", (2, 4, 0, 0, 4, 8)),
+        (0, "lm_head", "", (0, 6, 0, 0, 2, 8)),
+        (0, "lm_head", "lm_head.weight", (0, 4, 0, 0, 2, 8)),
+    ),
+)
+T2 = Table(
     columns=("T*h", "T"),
     kept=(0, 8),
     frame=(8, 12),
@@ -38,7 +55,7 @@ T1 = Table(
         (1, "model.decoder.embed_tokens", "model.decoder.embed_tokens.weight", (4, 0)),
     ),
 )
-T2 = Table(
+T3 = Table(
     columns=("T*a", "T*f", "T*h", "T", "f*h", "h*h", "f", "h", "1"),
     kept=(4, 2, 26, 16, 4, 8, 0, 0, 24),
     cache=(0, 0, 0, 0, 0, 0, 2, 10, 0),
@@ -81,7 +98,7 @@ T2 = Table(
         (14, "", "", (0, 0, 16, 8, 0, 0, 0, 8, 0)),
     ),
 )
-T3 = Table(
+T4 = Table(
     columns=("T*h", "T"),
     kept=(0, 16),
     frame=(8, 4),
@@ -97,7 +114,7 @@ T3 = Table(
         (1, "model.decoder.embed_tokens", "model.decoder.embed_tokens.weight", (4, 0)),
     ),
 )
-T4 = Table(
+T5 = Table(
     columns=("T*a", "T*f", "T*h", "T", "f*h", "h*h", "f", "h", "1"),
     kept=(0, 0, 4, 0, 0, 0, 0, 0, 0),
     cache=(0, 0, 0, 0, 4, 8, 2, 10, 0),
@@ -149,7 +166,7 @@ T4 = Table(
         (14, "", "", (0, 0, 16, 8, 0, 0, 0, 8, 0)),
     ),
 )
-T5 = Table(
+T6 = Table(
     columns=("T*V", "T*h", "T", "b", "h*V", "h", "1"),
     kept=(4, 6, 16, 0, 2, 0, 8),
     held=(0, 0, 0, 0, 4, 0, 0),
@@ -166,7 +183,7 @@ T5 = Table(
         (0, "", "", (0, 12, 8, 0, 4, 8, 8)),
     ),
 )
-T6 = Table(
+T7 = Table(
     columns=("T*h", "T", "h*V"),
     kept=(0, 8, 0),
     frame=(8, 12, 0),
@@ -182,7 +199,7 @@ T6 = Table(
         (1, "model.decoder.embed_tokens", "", (4, 0, 4)),
     ),
 )
-T7 = Table(
+T8 = Table(
     columns=("T*a", "T*f", "T*h", "T", "f*h", "h*h", "f", "h", "1"),
     kept=(4, 2, 24, 16, 4, 8, 0, 0, 24),
     cache=(0, 0, 0, 0, 0, 0, 2, 10, 0),
@@ -224,7 +241,7 @@ T7 = Table(
         (14, "", "", (0, 0, 16, 8, 0, 0, 0, 8, 0)),
     ),
 )
-T8 = Table(
+T9 = Table(
     columns=("T*a", "T*f", "T*h", "T", "f*h", "h*h", "f", "h", "1"),
     kept=(0, 0, 4, 0, 0, 0, 0, 0, 0),
     cache=(0, 0, 0, 0, 4, 8, 2, 10, 0),
@@ -275,7 +292,99 @@ T8 = Table(
         (14, "", "", (0, 0, 16, 8, 0, 0, 0, 8, 0)),
     ),
 )
-T9 = Table(
+T10 = Table(
+    columns=("T*a", "T*f", "T*h", "T", "f*h", "h*h", "f", "h", "1"),
+    kept=(4, 2, 26, 16, 4, 8, 0, 0, 24),
+    cache=(0, 0, 0, 0, 0, 0, 2, 10, 0),
+    input_grad=(0, 0, 4, 0, 0, 0, 0, 0, 0),
+    order=("final_layer_norm.weight", "final_layer_norm.bias", "fc2.weight", "fc2.bias", "fc1.weight", "fc1.bias", "self_attn_layer_norm.weight", "self_attn_layer_norm.bias", "self_attn.out_proj.weight", "self_attn.out_proj.bias", "self_attn.v_proj.weight", "self_attn.v_proj.bias", "self_attn.k_proj.weight", "self_attn.k_proj.bias", "self_attn.q_proj.weight", "self_attn.q_proj.bias"),
+    forward=(
+        ("self_attn.q_proj", (0, 0, 8, 0, 0, 2, 0, 2, 0)),
+        ("self_attn.k_proj", (0, 0, 12, 0, 0, 4, 0, 4, 0)),
+        ("self_attn.v_proj", (0, 0, 16, 0, 0, 6, 0, 6, 0)),
+        ("self_attn.out_proj", (4, 0, 20, 0, 0, 8, 0, 8, 24)),
+        ("fc1", (4, 2, 29, 8, 2, 8, 2, 8, 24)),
+        ("", (4, 4, 29, 8, 2, 8, 2, 8, 24)),
+        ("fc2", (4, 2, 31, 8, 4, 8, 2, 10, 24)),
+        ("", (4, 2, 38, 16, 4, 8, 2, 10, 24)),
+    ),
+    backward=(
+        (0, "", "", (4, 2, 34, 16, 4, 8, 0, 8, 24)),
+        (2, "fc2", "", (4, 4, 27, 8, 6, 8, 0, 2, 24)),
+        (2, "fc2", "fc2.weight", (4, 4, 25, 8, 4, 8, 0, 2, 24)),
+        (3, "fc2", "", (4, 4, 25, 8, 2, 8, 0, 6, 24)),
+        (4, "", "", (4, 6, 25, 8, 2, 8, 0, 0, 24)),
+        (4, "fc1", "", (4, 2, 27, 8, 4, 8, 2, 0, 24)),
+        (4, "fc1", "", (4, 0, 31, 8, 2, 8, 2, 0, 24)),
+        (4, "fc1", "fc1.weight", (4, 0, 23, 8, 2, 8, 2, 0, 24)),
+        (5, "fc1", "", (4, 0, 23, 8, 0, 8, 6, 0, 24)),
+        (6, "", "", (4, 0, 27, 8, 0, 8, 0, 8, 24)),
+        (8, "self_attn.out_proj", "", (4, 0, 22, 0, 0, 10, 0, 2, 24)),
+        (8, "self_attn.out_proj", "self_attn.out_proj.weight", (4, 0, 20, 0, 0, 8, 0, 2, 24)),
+        (9, "self_attn.out_proj", "", (4, 0, 20, 0, 0, 6, 0, 6, 24)),
+        (10, "", "", (4, 0, 26, 0, 0, 6, 0, 0, 24)),
+        (10, "self_attn.v_proj", "", (0, 0, 18, 0, 0, 8, 0, 2, 0)),
+        (10, "self_attn.v_proj", "self_attn.v_proj.weight", (0, 0, 12, 0, 0, 6, 0, 2, 0)),
+        (11, "self_attn.v_proj", "", (0, 0, 12, 0, 0, 4, 0, 6, 0)),
+        (12, "self_attn.k_proj", "", (0, 0, 14, 0, 0, 6, 0, 2, 0)),
+        (12, "self_attn.k_proj", "self_attn.k_proj.weight", (0, 0, 8, 0, 0, 4, 0, 2, 0)),
+        (13, "self_attn.k_proj", "", (0, 0, 8, 0, 0, 2, 0, 6, 0)),
+        (14, "self_attn.q_proj", "", (0, 0, 10, 0, 0, 4, 0, 2, 0)),
+        (14, "self_attn.q_proj", "self_attn.q_proj.weight", (0, 0, 4, 0, 0, 2, 0, 2, 0)),
+        (15, "self_attn.q_proj", "", (0, 0, 4, 0, 0, 0, 0, 6, 0)),
+    ),
+)
+T11 = Table(
+    columns=("T*a", "T*f", "T*h", "T", "f*h", "h*h", "f", "h", "1"),
+    kept=(0, 0, 4, 0, 0, 0, 0, 0, 0),
+    cache=(0, 0, 0, 0, 4, 8, 2, 10, 0),
+    input_grad=(0, 0, 4, 0, 0, 0, 0, 0, 0),
+    order=("final_layer_norm.weight", "final_layer_norm.bias", "fc2.weight", "fc2.bias", "fc1.weight", "fc1.bias", "self_attn_layer_norm.weight", "self_attn_layer_norm.bias", "self_attn.out_proj.weight", "self_attn.out_proj.bias", "self_attn.v_proj.weight", "self_attn.v_proj.bias", "self_attn.k_proj.weight", "self_attn.k_proj.bias", "self_attn.q_proj.weight", "self_attn.q_proj.bias"),
+    forward=(
+        ("self_attn.q_proj", (0, 0, 8, 0, 0, 2, 0, 2, 0)),
+        ("self_attn.k_proj", (0, 0, 10, 0, 0, 4, 0, 4, 0)),
+        ("self_attn.v_proj", (0, 0, 12, 0, 0, 6, 0, 6, 0)),
+        ("", (4, 0, 12, 0, 0, 6, 0, 6, 24)),
+        ("self_attn.out_proj", (0, 0, 14, 0, 0, 8, 0, 8, 0)),
+        ("fc1", (0, 2, 10, 0, 2, 8, 2, 8, 0)),
+        ("", (0, 4, 8, 0, 2, 8, 2, 8, 0)),
+        ("fc2", (0, 2, 10, 0, 4, 8, 2, 10, 0)),
+        ("", (0, 0, 16, 8, 4, 8, 2, 10, 0)),
+    ),
+    backward=(
+        (0, "self_attn.q_proj", "", (0, 0, 12, 0, 0, 2, 0, 2, 0)),
+        (0, "self_attn.k_proj", "", (0, 0, 16, 0, 0, 4, 0, 4, 0)),
+        (0, "self_attn.v_proj", "", (0, 0, 20, 0, 0, 6, 0, 6, 0)),
+        (0, "self_attn.out_proj", "", (4, 0, 24, 0, 0, 8, 0, 8, 24)),
+        (0, "fc1", "", (4, 2, 33, 8, 2, 8, 2, 8, 24)),
+        (0, "", "", (4, 4, 33, 8, 2, 8, 2, 8, 24)),
+        (0, "fc2", "", (4, 2, 35, 8, 4, 8, 2, 10, 24)),
+        (0, "", "", (4, 2, 42, 16, 4, 8, 2, 10, 24)),
+        (2, "fc2", "", (4, 4, 31, 8, 6, 8, 0, 0, 24)),
+        (2, "fc2", "fc2.weight", (4, 4, 29, 8, 4, 8, 0, 2, 24)),
+        (3, "fc2", "", (4, 4, 29, 8, 2, 8, 0, 6, 24)),
+        (4, "", "", (4, 6, 29, 8, 2, 8, 0, 0, 24)),
+        (4, "fc1", "", (4, 2, 31, 8, 4, 8, 0, 0, 24)),
+        (4, "fc1", "", (4, 0, 35, 8, 2, 8, 2, 0, 24)),
+        (4, "fc1", "fc1.weight", (4, 0, 27, 8, 2, 8, 2, 0, 24)),
+        (5, "fc1", "", (4, 0, 27, 8, 0, 8, 6, 0, 24)),
+        (6, "", "", (4, 0, 31, 8, 0, 8, 0, 8, 24)),
+        (8, "self_attn.out_proj", "", (4, 0, 26, 0, 0, 10, 0, 0, 24)),
+        (8, "self_attn.out_proj", "self_attn.out_proj.weight", (4, 0, 24, 0, 0, 8, 0, 2, 24)),
+        (9, "self_attn.out_proj", "", (4, 0, 24, 0, 0, 6, 0, 6, 24)),
+        (10, "", "", (4, 0, 30, 0, 0, 6, 0, 0, 24)),
+        (10, "self_attn.v_proj", "", (0, 0, 22, 0, 0, 8, 0, 0, 0)),
+        (10, "self_attn.v_proj", "self_attn.v_proj.weight", (0, 0, 16, 0, 0, 6, 0, 2, 0)),
+        (11, "self_attn.v_proj", "", (0, 0, 16, 0, 0, 4, 0, 6, 0)),
+        (12, "self_attn.k_proj", "", (0, 0, 18, 0, 0, 6, 0, 0, 0)),
+        (12, "self_attn.k_proj", "self_attn.k_proj.weight", (0, 0, 12, 0, 0, 4, 0, 2, 0)),
+        (13, "self_attn.k_proj", "", (0, 0, 12, 0, 0, 2, 0, 6, 0)),
+        (14, "self_attn.q_proj", "", (0, 0, 14, 0, 0, 4, 0, 0, 0)),
+        (14, "self_attn.q_proj", "self_attn.q_proj.weight", (0, 0, 4, 0, 0, 2, 0, 2, 0)),
+        (15, "self_attn.q_proj", "", (0, 0, 4, 0, 0, 0, 0, 6, 0)),
+    ),
+)
+T12 = Table(
     columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
     kept=(8, 16, 0, 0, 0, 0, 0, 4),
     cache=(0, 0, 0, 0, 0, 2, 0, 0),
@@ -296,7 +405,7 @@ T9 = Table(
         (1, "", "", (12, 8, 0, 0, 0, 0, 8, 8)),
     ),
 )
-T10 = Table(
+T13 = Table(
     columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
     kept=(8, 8, 0, 0, 4, 0, 4),
     cache=(0, 0, 0, 0, 2, 0, 0),
@@ -311,7 +420,7 @@ T10 = Table(
         (1, "", "", (12, 8, 0, 0, 0, 8, 8)),
     ),
 )
-T11 = Table(
+T14 = Table(
     columns=("T*h", "T", "c*V", "c*h", "b", "h*V", "h", "1"),
     kept=(8, 16, 0, 0, 0, 0, 0, 4),
     cache=(0, 0, 0, 0, 0, 2, 0, 0),
@@ -331,7 +440,7 @@ T11 = Table(
         (0, "", "", (12, 8, 0, 0, 0, 4, 8, 8)),
     ),
 )
-T12 = Table(
+T15 = Table(
     columns=("T*h", "T", "c*V", "c*h", "h*V", "h", "1"),
     kept=(8, 8, 0, 0, 4, 0, 4),
     cache=(0, 0, 0, 0, 2, 0, 0),
@@ -347,20 +456,22 @@ T12 = Table(
     ),
 )
 TABLES = {
-    "head standard": (T0,),
-    "stem flash": (T1,),
-    "opt flash": (T2,),
-    "stem flash checkpointed": (T3,),
-    "opt flash checkpointed": (T4,),
-    "head tied standard": (T5,),
-    "stem tied": (T6,),
+    "head standard": (T0, T1,),
+    "stem flash": (T2,),
+    "opt flash": (T3,),
+    "stem flash checkpointed": (T4,),
+    "opt flash checkpointed": (T5,),
+    "head tied standard": (T6,),
+    "stem tied": (T7,),
     "head+dropout=none standard": (T0,),
-    "stem+dropout=none flash": (T1,),
-    "opt+dropout=none flash": (T7,),
-    "stem+dropout=none flash checkpointed": (T3,),
-    "opt+dropout=none flash checkpointed": (T8,),
-    "head chunked": (T9,),
-    "head fused": (T10,),
-    "head tied chunked": (T11,),
-    "head tied fused": (T12,),
+    "stem+dropout=none flash": (T2,),
+    "opt+dropout=none flash": (T8,),
+    "stem+dropout=none flash checkpointed": (T4,),
+    "opt+dropout=none flash checkpointed": (T9,),
+    "opt:post_norm flash": (T10,),
+    "opt:post_norm flash checkpointed": (T11,),
+    "head chunked": (T12,),
+    "head fused": (T13,),
+    "head tied chunked": (T14,),
+    "head tied fused": (T15,),
 }
