@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import builtins
 import json
+import logging
+import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 
 from zplan.errors import ExitCode, ZplanError
+from zplan.inputs import hub
 from zplan.inputs.model import resolve_model
 from zplan.spec import ModelSpec
 
@@ -35,6 +39,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", unreachable)
+    monkeypatch.setattr(hub, "_reachable", lambda: True)
 
 
 def named(model: str) -> ModelSpec:
@@ -192,6 +197,72 @@ def test_other_failures(monkeypatch: pytest.MonkeyPatch, error: Exception) -> No
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", fail)
     assert type(error).__name__ in refused(lambda: named("org/tiny"), ExitCode.MISSING).message
+
+
+REALLY_REACHABLE = hub._reachable
+
+
+def test_without_a_network_only_the_cache_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    asked: list[dict[str, object]] = []
+
+    def download(**arguments: object) -> str:
+        asked.append(arguments)
+        raise http_error(errors.LocalEntryNotFoundError)
+
+    monkeypatch.setattr(hub, "_reachable", lambda: False)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    assert "cannot be reached" in refused(lambda: named("org/tiny"), ExitCode.MISSING).message
+    assert asked == [{"repo_id": "org/tiny", "filename": "config.json", "local_files_only": True}]
+
+
+def test_one_connection_tells_whether_there_is_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{port}")
+        assert not REALLY_REACHABLE()  # bound, but nobody listens
+        listening.listen()
+        assert REALLY_REACHABLE()
+        monkeypatch.setattr(constants, "ENDPOINT", "http://hub.invalid")
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+        assert REALLY_REACHABLE()  # a proxy is connected to instead
+    assert not REALLY_REACHABLE()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert REALLY_REACHABLE()  # the client refuses by itself, at once
+
+
+def test_a_hub_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    monkeypatch.setattr(hub, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda **_: time.sleep(0.5))
+    assert "TimeoutError" in refused(lambda: named("org/tiny"), ExitCode.MISSING).message
+
+
+def test_the_clients_log_is_kept_quiet(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    import huggingface_hub
+
+    log = logging.getLogger("huggingface_hub.utils._http")
+
+    def download(**_: object) -> str:
+        log.warning("Retrying in 1s [Retry 1/5].")
+        raise TimeoutError
+
+    monkeypatch.delenv("HF_HUB_VERBOSITY", raising=False)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    refused(lambda: named("org/tiny"), ExitCode.MISSING)
+    assert not caplog.records
+    monkeypatch.setenv("HF_HUB_VERBOSITY", "warning")
+    refused(lambda: named("org/tiny"), ExitCode.MISSING)
+    assert len(caplog.records) == 1
 
 
 def test_hub_extra_missing(monkeypatch: pytest.MonkeyPatch) -> None:
