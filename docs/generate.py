@@ -1,6 +1,9 @@
-"""Writes what the documents quote: the command-line reference and the output blocks of the README.
+"""Writes what the documents quote: the command-line reference, output blocks, and the table of terms.
 
 Run ``python docs/generate.py`` after a change; ``--check`` only compares, and says what is out of date.
+
+A page that says ``<!-- session -->`` is run from top to bottom in one empty folder: its ``sh`` blocks by bash (but for
+installations and ``zplan verify``, which needs torch), its output blocks as everywhere.
 """
 
 from __future__ import annotations
@@ -11,23 +14,37 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from typer.main import get_command
 
 from zplan.cli.app import VERBS
+from zplan.memory.terms import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "cli.md"
 README = ROOT / "README.md"
-OUT_OF_MEMORY = ROOT / "docs" / "out-of-memory.md"
+CHINESE = ROOT / "README.zh-CN.md"
+QUOTING = tuple(ROOT / "docs" / name for name in ("out-of-memory.md", "tutorial.md", "claims.md"))
+MODEL = ROOT / "docs" / "model.md"
 WIDTH = 80
 
-BLOCK = re.compile(r"(<!-- output of: (?P<command>[^\n]+?) -->\n)(?:```text\n.*?```\n)?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(?P<head><!-- (?:output|(?P<which>first|last) (?P<lines>[0-9]+) lines) of: (?P<command>[^\n]+?) -->\n)"
+    r"(?:```text\n.*?```\n)?(?P<end><!-- end -->)",
+    re.DOTALL,
+)
 """A marker with a command, a fenced block that this script writes, an end marker."""
+STEP = re.compile(BLOCK.pattern + r"|^```sh\n(?P<shell>.*?)^```$", re.DOTALL | re.MULTILINE)
+SESSION = "<!-- session -->"
+LEFT_OUT = ("pip ", "zplan verify")
+"""Lines of a session that are not run here: tests/test_docs_commands.py does."""
+TABLE = re.compile(r"(?P<head><!-- table of terms -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 HEAD = """<!-- Written by docs/generate.py from the options themselves; do not edit. -->
 
@@ -56,18 +73,24 @@ Sizes: `GB` is 10^9 and `GiB` 2^30 bytes. A memory size without a unit is in GiB
 """
 
 
-def run(command: str) -> str:
+def environment(home: Path | None = None) -> dict[str, str]:
+    """What commands are run with: a fixed width, no colours, and in a session a home of its own."""
+    keep = ("PATH", "HOME", "SYSTEMROOT", "VIRTUAL_ENV")
+    kept = {name: os.environ[name] for name in keep if name in os.environ}
+    kept["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
+    own = {"HOME": str(home)} if home else {"ZPLAN_NO_CACHE": "1"}
+    return kept | own | {"COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "TERM": "dumb"}
+
+
+def run(command: str, folder: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
     """What a ``zplan`` command prints at a fixed width, without colours."""
     words = shlex.split(command)
     if words[0] != "zplan":
         raise ValueError(f"not a zplan command: {command}")
-    keep = ("PATH", "HOME", "SYSTEMROOT", "VIRTUAL_ENV")
-    environment = {name: os.environ[name] for name in keep if name in os.environ}
-    environment |= {"COLUMNS": str(WIDTH), "ZPLAN_NO_CACHE": "1", "PYTHONUTF8": "1", "TERM": "dumb"}
     done = subprocess.run(
         [sys.executable, "-m", "zplan", *words[1:]],
-        env=environment,
-        cwd=ROOT,
+        env=dict(env or environment()),
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         check=True,
@@ -109,20 +132,50 @@ def reference() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _block(match: re.Match[str], folder: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
+    """One output block written anew."""
+    command, text = match["command"], run(match["command"], folder, env)
+    if match["which"]:
+        lines, limit = text.splitlines(), int(match["lines"])
+        chosen = [*lines[:limit], "…"] if match["which"] == "first" else ["…", *lines[-limit:]]
+        text = "\n".join(chosen) + "\n"
+    return f"{match['head']}```text\n$ {command}\n{text}```\n{match['end']}"
+
+
 def with_blocks(text: str) -> str:
     """A document with every output block written anew."""
+    if SESSION not in text:
+        return BLOCK.sub(_block, text)
+    with TemporaryDirectory() as name:
+        folder, env = Path(name), environment(Path(name))
 
-    def block(match: re.Match[str]) -> str:
-        command = match["command"]
-        return f"{match[1]}```text\n$ {command}\n{run(command)}```\n{match[3]}"
+        def step(match: re.Match[str]) -> str:
+            if match["shell"] is None:
+                return _block(match, folder, env)
+            lines = match["shell"].replace("\\\n", " ").splitlines()
+            script = "\n".join(line for line in lines if not line.startswith(LEFT_OUT))
+            subprocess.run(["bash", "-euc", script], env=env, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            return match[0]
 
-    return BLOCK.sub(block, text)
+        return STEP.sub(step, text)
+
+
+def with_table(text: str) -> str:
+    """A document with the table of terms written anew."""
+    rows = "".join(
+        "| "
+        + " | ".join(cell.replace("|", "\\|") for cell in (f"`{key}`", about.what, about.formula, about.shrink))
+        + " |\n"
+        for key, about in TERMS.items()
+    )
+    table = "| term | what it is | formula (bf16, AdamW) | what makes it smaller |\n|---|---|---|---|\n" + rows
+    return TABLE.sub(lambda match: match["head"] + table + match["end"], text)
 
 
 def documents() -> dict[Path, str]:
     """Every generated document as it should be."""
-    quoting = {path: with_blocks(path.read_text(encoding="utf-8")) for path in (README, OUT_OF_MEMORY)}
-    return {REFERENCE: reference(), **quoting}
+    quoting = {path: with_blocks(path.read_text(encoding="utf-8")) for path in (README, CHINESE, *QUOTING)}
+    return {REFERENCE: reference(), MODEL: with_table(MODEL.read_text(encoding="utf-8")), **quoting}
 
 
 def main() -> int:
