@@ -33,7 +33,7 @@ TABLE: list[tuple[str, str, str]] = [
     ("presets show xxxxxxxxxxx", "unknown preset", "zplan presets ls"),
     # the model
     ("estimate", "no model was named", "zplan estimate --params 7B --gpus 8 --gpu-mem 80"),
-    ("estimate --params 7B --model gpt2", "--params and --model", "keep one"),
+    ("estimate --params 7B --model gpt2", "--params and --model", "leave --params out"),
     ("estimate --params 7", "not plausible", "--params 7B"),
     ("estimate --params 0", "more than zero", "--params 7B"),
     ("estimate --params -7B", "more than zero", "--params 7B"),

@@ -200,7 +200,7 @@ def test_unknown_model_type(model_type: object, words: str) -> None:
 
 def test_unknown_model_type_says_what_else_can_be_done() -> None:
     error = refused(lambda: read(model_type="t5"))
-    assert "zplan verify --launch dryrun --model config.json" in error.hint
+    assert "zplan estimate --params 7B" in error.hint and "zplan presets ls models" in error.hint
     error = refused(lambda: read(model_type="baichuan", auto_map={"AutoModel": "modeling_baichuan.X"}))
     assert "custom code" in error.message
 

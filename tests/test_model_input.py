@@ -154,7 +154,7 @@ def test_unsupported_model_of_the_hub_is_named_by_its_id(tmp_path: Path, monkeyp
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda **_: str(path))
     error = refused(lambda: named("org/tiny"))
     assert error.message.startswith("org/tiny (hub): model_type 't5' is not supported")
-    assert "--model org/tiny" in error.hint
+    assert "zplan presets ls models" in error.hint
 
 
 def http_error(kind: type[Exception]) -> Exception:

@@ -34,7 +34,7 @@ def with_ds_config(
     """
     if words.engine not in (None, Engine.DEEPSPEED):
         message = f"--ds-config configures DeepSpeed, not {base.engine.value}"
-        raise ZplanError(message, "leave out --engine or --ds-config")
+        raise ZplanError(message, "leave --engine out, or leave --ds-config out")
     reading = ds_reading(read_ds_config(path), model=model, gpus=gpus, base=base)
     return complete_words(reading, words, source=path)
 

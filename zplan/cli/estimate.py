@@ -38,7 +38,9 @@ def estimate(
     ] = None,
     measured: Annotated[
         str | None,
-        Option("--measured", metavar="FILE", help="Show what `zplan verify --save FILE` measured beside the prediction."),
+        Option(
+            "--measured", metavar="FILE", help="Show what `zplan verify --save FILE` measured beside the prediction."
+        ),
     ] = None,
 ) -> ExitCode:
     """Predict the memory of a training run, term by term, before it runs.

@@ -93,6 +93,14 @@ def _member(kind: type[E], text: str | None, *, flag: str, what: str) -> E | Non
     return None if word is None else kind(word)
 
 
+def _quantize(text: str | None, *, alone: bool) -> Quantize | None:
+    """A format of frozen weights; ``alone``: without --lora, which the hint then adds."""
+    names = tuple(member.value for member in Quantize)
+    if text is None or text.strip().lower() in names:
+        return None if text is None else Quantize(text.strip().lower())
+    raise unknown(text, names, what="quantization", template="--quantize {}" + (" --lora 16" if alone else ""))
+
+
 def parse_checkpointing(text: str | None) -> Checkpointing | None:
     """``none``, ``full``, ``selective`` or ``every-K``."""
     if text is None:
@@ -184,7 +192,7 @@ def parse_job(words: dict[str, str | bool | None]) -> JobWords:
         loss=_member(Loss, word("loss"), flag="--loss", what="loss"),
         compile=bool(words.get("compile")),
         lora=_optional_int(word("lora"), flag="--lora", maximum=65_536, example="16"),
-        quantize=_member(Quantize, word("quantize"), flag="--quantize", what="quantization"),
+        quantize=_quantize(word("quantize"), alone=word("lora") is None),
         hpz=_optional_int(word("hpz"), flag="--hpz", maximum=1_000_000, example="8"),
         zero_init=None if zero_init is None else zero_init == "on",
         rank=None

@@ -172,7 +172,7 @@ def _cluster(options: PlanOptions) -> tuple[ClusterSpec, tuple[str, ...]]:
         options, auto_notes = with_machine(options)
     for flag, name, example in (("--gpu", options.gpu, "a100-80g"), ("--node", options.node, "dgx-h100")):
         if name is not None and not name.strip():
-            raise ZplanError(f"{flag} is empty", f"try {flag} {example}, or leave it out")
+            raise ZplanError(f"{flag} is empty", f"try {flag} {example}, or leave {flag} out")
     gpus, nodes = parse_gpus(options.gpus), parse_nodes(options.nodes)
     notes = [*auto_notes]
     if gpus is None and options.node is None:

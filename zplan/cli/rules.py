@@ -45,7 +45,8 @@ def _offload(words: JobWords, engine: Engine, model: ModelSpec, cluster: Cluster
     what = words.offload.value if words.offload else ""
     if engine not in SHARDING:
         message = f"--engine {engine.value} offloads nothing"
-        raise ZplanError(message, f"use --engine deepspeed --stage 2 --offload {what}, or leave --offload out")
+        stage = 3 if words.offload is Offload.ALL else 2
+        raise ZplanError(message, f"use --engine deepspeed --stage {stage} --offload {what}, or leave --offload out")
     if engine is not Engine.DEEPSPEED:
         if words.offload is Offload.OPTIMIZER:
             message = f"{engine.value} offloads parameters, gradients and states together, never the optimizer alone"
@@ -83,11 +84,12 @@ def _nvme(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpe
 
 def _deepspeed_only(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:
     gpus = cluster.gpus
+    third = "--stage 3" if engine is Engine.DEEPSPEED else "--engine deepspeed --stage 3"
     if words.hpz is not None and words.hpz > 1:
         if engine is not Engine.DEEPSPEED or words.stage not in (None, 3):
             raise ZplanError(
                 "--hpz keeps secondary shards of stage 3's parameters",
-                f"use --stage 3 --hpz {words.hpz}, or leave --hpz out",
+                f"use {third} --hpz {words.hpz}, or leave --hpz out",
             )
         if words.hpz > gpus or gpus % words.hpz:
             nearest = max(d for d in range(1, min(words.hpz, gpus) + 1) if gpus % d == 0)
@@ -95,7 +97,7 @@ def _deepspeed_only(words: JobWords, engine: Engine, model: ModelSpec, cluster: 
     if words.zero_init and (engine is not Engine.DEEPSPEED or words.stage not in (None, 3)):
         raise ZplanError(
             "zero.Init shards parameters, which only DeepSpeed's stage 3 does",
-            "use --stage 3 --zero-init on, or leave --zero-init out",
+            f"use {third} --zero-init on, or leave --zero-init out",
         )
 
 

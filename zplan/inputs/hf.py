@@ -161,11 +161,10 @@ def _model_type(config: Mapping[str, object], source: str) -> str:
     close = get_close_matches(model_type.lower(), FAMILIES, n=1, cutoff=0.75)
     guess = f", did you mean {close[0]}?" if close else ""
     custom = "; it needs custom code (auto_map), which zplan does not run" if config.get("auto_map") else ""
-    named = source.removesuffix(" (hub)")
     raise ZplanError(
         f"{source}: model_type {shown(model_type)} is not supported{guess}{custom} "
         f"(supported: {', '.join(WELL_KNOWN)} and {len(FAMILIES) - len(WELL_KNOWN)} more)",
-        f"zplan verify --launch dryrun --model {named} runs any decoder of transformers; {BY_SIZE} goes by size alone",
+        f"go by size alone: {BY_SIZE}; or take a model that is known: zplan presets ls models",
     )
 
 

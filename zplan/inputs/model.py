@@ -28,7 +28,7 @@ def resolve_model(*, params: str | None, model: str | None) -> ModelSpec:
     if params is not None and model is not None:
         raise ZplanError(
             "--params and --model both say what the model is",
-            f"keep one: --model {model[:60]} knows its own size",
+            "leave --params out: a model that is named knows its own size",
         )
     if params is not None:
         from zplan.inputs.count import spec_of_count

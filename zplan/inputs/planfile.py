@@ -16,7 +16,10 @@ from zplan.inputs.textfile import read_text
 from zplan.inputs.yamltext import parse_yaml_text
 from zplan.units import quote
 
-EXPECTED = "a plan: option names and values, such as `params: 7B` and `gpus: 8`, one a line"
+EXPECTED = (
+    "a plan: option names and values, such as `params: 7B` and `gpus: 8`, one a line; "
+    "or the JSON of zplan estimate --params 7B --gpus 8 --gpu-mem 80 --stage 3 --json"
+)
 SWITCHES = ("compile",)
 """Options without a value."""
 ON_OFF = ("zero_init",)
