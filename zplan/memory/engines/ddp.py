@@ -33,10 +33,13 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: O
     steady = {key: size for key, size in steady.items() if size}
     total = 0
     accumulating = job.grad_accum > 1
+    in_backward = optimizer.in_backward and not accumulating and job.engine is Engine.SINGLE
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
         nonlocal total
         before = level(**{TermKey.GRADS: 0 if accumulating else total})
+        if in_backward:
+            return before, before
         total += states.grad * event.tensor.numel
         return level(**{TermKey.GRADS: 0 if accumulating else total}), before
 
@@ -46,7 +49,7 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: O
     forward = constant_track(groups, orders, level())
     backward, _ = backward_track(groups, orders, level(), ready)
     stepping = dict(steady) | {
-        TermKey.GRADS: grads,
+        TermKey.GRADS: 0 if in_backward else grads,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
     made = {key: size for key, size in steady.items() if key != TermKey.OPTIMIZER}

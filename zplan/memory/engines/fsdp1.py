@@ -100,6 +100,8 @@ def fsdp1_memory(
     on_gpu = job.offload is Offload.NONE
     steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
     waiting = units.compute * units.total("trainable_whole") if job.grad_accum > 1 else 0
+    # Without a reduction SHARD_GRAD_OP does not reshard after backward either.
+    kept = units.compute * units.total("whole") if waiting and job.stage == 2 else 0
     backward, final = _backward(units, groups, orders, job, states)
     last = Moment(
         "backward", final.name, {k: steady.get(k, 0) + final.terms.get(k, 0) for k in {**steady, **final.terms}}
@@ -128,7 +130,11 @@ def fsdp1_memory(
         passes=(Pass(steady, _forward_track(units, orders, job.stage, waiting), backward, (last,)),),
         step=(
             Moment("step", "optimizer step", step),
-            Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),
+            Moment(
+                "step",
+                "between micro-steps",
+                {**steady, TermKey.UNSHARDED_GRADS: waiting, TermKey.GATHERED_PARAMS: kept},
+            ),
         ),
         init=(Moment("init", "root sharded last", {key: size for key, size in init.items() if size}),),
         host=host,

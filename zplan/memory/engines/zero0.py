@@ -14,6 +14,23 @@ from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Job
 
 
+ALLREDUCE_NUMEL = 500_000_000
+"""``MEMORY_OPT_ALLREDUCE_SIZE`` of ``runtime/engine.py``: gradients are flattened until there are more elements than this."""
+
+
+def _bucket(groups: Layout, element_bytes: int) -> int:
+    """Bytes of the largest flat copy of the all-reduce after backward (``buffered_allreduce_fallback``); one tensor is not copied."""
+    largest = elements = count = 0
+    for tensor in groups.tensors():
+        if not tensor.trainable:
+            continue
+        elements, count = elements + tensor.numel, count + 1
+        if elements > ALLREDUCE_NUMEL:
+            largest = max(largest, elements if count > 1 else 0)
+            elements = count = 0
+    return element_bytes * max(largest, elements if count > 1 else 0)
+
+
 def zero0_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec) -> EngineMemory:
     """Stage 0 on one rank.
 
@@ -50,13 +67,21 @@ def zero0_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     flat = states.optimized * numel if fused else 0
     flattening = dict(steady) | {TermKey.GRADS: all_grads, TermKey.GRADS_FP32: cast, TermKey.FLAT_BUFFER: flat}
     running = dict(steady) | {
-        TermKey.GRADS_FP32: states.optimized * numel,
+        # The unfused wrapper keeps the 16-bit gradients beside their fp32 casts.
+        TermKey.GRADS: 0 if fused else all_grads,
+        TermKey.GRADS_FP32: cast if not fused else states.optimized * numel,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
-    made = dict(steady) | {TermKey.GRADS_FP32: states.optimized * numel}
+    # Both wrappers step once on zero gradients to make the states; the unfused one makes 16-bit gradients, too.
+    made = dict(running) | {TermKey.GRADS_FP32: states.optimized * numel}
+    reducing = Moment(
+        "backward",
+        "gradients all-reduced",
+        {**steady, TermKey.GRADS: all_grads, TermKey.REDUCE_BUCKET: _bucket(groups, states.grad)},
+    )
     return EngineMemory(
         steady=steady,
-        passes=(Pass(base, forward, backward),),
+        passes=(Pass(base, forward, backward, (reducing,)),),
         step=(Moment("step", "gradients cast and flattened", flattening), Moment("step", "optimizer step", running)),
         init=(Moment("init", "optimizer states made", made),),
         host=HostTerms(),
