@@ -76,6 +76,14 @@ RUNS: dict[str, dict[str, Any]] = {
     "zero0": {"engine": "deepspeed", "stage": 0, "world": 4},
     "zero2": {"engine": "deepspeed", "stage": 2, "world": 4, "zero": {"reduce_bucket_size": 100_000}, "explain": 3},
     "zero3": {"engine": "deepspeed", "stage": 3, "world": 4, "zero": {"reduce_bucket_size": 100_000}},
+    "zero3-tied": {
+        **{"engine": "deepspeed", "stage": 3, "world": 4, "zero": {"reduce_bucket_size": 100_000}},
+        "model": {**LLAMA, "tie_word_embeddings": True},
+    },
+    "ddp-experts": {
+        **{"engine": "ddp", "world": 2},
+        "model": {**LLAMA, "model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2},
+    },
     "zero3-no-init": {
         **{"engine": "deepspeed", "stage": 3, "world": 4, "zero": {"reduce_bucket_size": 100_000}},
         **{"zero_init": False, "precision": "fp16"},
@@ -188,6 +196,20 @@ def test_checkpointing_keeps_one_input_per_block(run: Any) -> None:
 def test_zero_init_never_holds_the_whole_model(run: Any) -> None:
     assert run("zero3")["init"] < run("zero3-no-init")["init"]
     assert run("zero3-no-init")["init"] >= 2 * P
+
+
+@pytest.mark.slow
+def test_tied_weights_are_one(run: Any) -> None:
+    assert run("zero3-tied")["params"] == P - V * H
+    assert run("zero3-tied")["steady"] == run("zero3")["steady"] - 16 * V * H // 4
+
+
+@pytest.mark.slow
+def test_experts_under_autocast(run: Any) -> None:
+    # three more experts per block and a router; 16 bytes per parameter and DDP's buckets
+    experts = P + LAYERS * (3 * 3 * H * F + 4 * H)
+    assert run("ddp-experts")["params"] == experts
+    assert run("ddp-experts")["steady"] == pytest.approx(16 * experts, abs=SMALL_BYTES)
 
 
 @pytest.mark.slow
@@ -325,6 +347,7 @@ def test_a_model_without_a_config() -> None:
         ({"model": {"model_type": "nosuch"}}, "cannot build a causal language model of type 'nosuch'", ExitCode.USAGE),
         ({"model": {**LLAMA, "num_attention_heads": 3}}, "cannot build|does not divide|divisible", ExitCode.USAGE),
         ({"engine": "fsdp2", "stage": 3, "optimizer": "adafactor"}, "Adafactor cannot step", ExitCode.USAGE),
+        ({"attention": "sdpa", "model": {**LLAMA, "model_type": "gemma2"}}, "no sdpa attention", ExitCode.USAGE),
         ({"checkpointing": "selective"}, "checkpoints whole blocks", ExitCode.USAGE),
         ({"optimizer": "nosuch"}, "no optimizer 'nosuch'", ExitCode.USAGE),
     ],

@@ -56,6 +56,10 @@ def build_model(
         if notes is not None and not _has_kernels(config):
             attention = "eager"
             notes.append(f"transformers has no flash attention for {model_type}: its own (eager) code runs.")
+        elif notes is None and attention == "sdpa" and not _has_kernels(config, "_supports_sdpa"):
+            raise ZplanError(
+                f"transformers has no sdpa attention for {model_type}", "use --attention flash or --attention eager"
+            )
         config._attn_implementation = attention
         with initialization.no_init_weights(), torch.device(device), inside or nullcontext():
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
@@ -75,12 +79,13 @@ _NOT_SHAPE = ("architectures", "torch_dtype", "dtype", "transformers_version", "
               "quantization_config", "_attn_implementation")  # fmt: skip
 
 
-def _has_kernels(config: Any) -> bool:
-    """Whether a model's code can use sdpa or flash attention at all."""
+def _has_kernels(config: Any, *names: str) -> bool:
+    """Whether a model's code can use sdpa or flash attention (or what is named of them)."""
     from transformers import AutoModelForCausalLM
 
     kind = AutoModelForCausalLM._model_mapping.get(type(config), None)
-    return kind is None or bool(kind._supports_sdpa or kind._supports_flash_attn)
+    wanted = names or ("_supports_sdpa", "_supports_flash_attn")
+    return kind is None or any(getattr(kind, name) for name in wanted)
 
 
 WEIGHT_STD = 0.02

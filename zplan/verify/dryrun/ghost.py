@@ -76,6 +76,7 @@ class Ghost:
             aten._to_copy.default: self._to_copy,
             aten.copy_.default: self._copy,
             aten.equal.default: self._equal,
+            aten._grouped_mm.default: grouped_mm,
             aten._pin_memory.default: self._pin,
             aten.is_pinned.default: self._is_pinned,
         }
@@ -194,6 +195,19 @@ class Ghost:
         return _from_meta(out)
 
 
+def grouped_mm(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Matrix products of experts: CUDA takes every float format, one expert at a time where it is not bf16.
+
+    torch works the shape out for bf16 alone.
+    """
+    dtype = args[0].dtype
+    if dtype == torch.bfloat16:
+        return func(*args, **kwargs)
+    first, second = (item.to(torch.bfloat16) for item in args[:2])
+    out = func(first, second, *args[2:], **kwargs)
+    return torch.empty_strided(out.shape, out.stride(), dtype=dtype, device=out.device)
+
+
 class FakeGhost:
     """The same for torch's own fake mode, which knows devices and copies but cannot be asked for values."""
 
@@ -208,6 +222,8 @@ class FakeGhost:
             return _ANSWERS[tensor.dtype.is_floating_point]
         if func is aten.equal.default:
             return True
+        if func is aten._grouped_mm.default:
+            return grouped_mm(func, args, kwargs)
         return func(*args, **kwargs)
 
 
