@@ -101,7 +101,7 @@ def fsdp1_memory(
     steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
     waiting = units.compute * units.total("trainable_whole") if job.grad_accum > 1 else 0
     # Without a reduction SHARD_GRAD_OP does not reshard after backward either.
-    kept = units.compute * units.total("whole") if waiting and job.stage == 2 else 0
+    whole_blocks = units.compute * units.total("whole") if waiting and job.stage == 2 else 0
     backward, final = _backward(units, groups, orders, job, states)
     last = Moment(
         "backward", final.name, {k: steady.get(k, 0) + final.terms.get(k, 0) for k in {**steady, **final.terms}}
@@ -133,7 +133,7 @@ def fsdp1_memory(
             Moment(
                 "step",
                 "between micro-steps",
-                {**steady, TermKey.UNSHARDED_GRADS: waiting, TermKey.GATHERED_PARAMS: kept},
+                {**steady, TermKey.UNSHARDED_GRADS: waiting, TermKey.GATHERED_PARAMS: whole_blocks},
             ),
         ),
         init=(Moment("init", "root sharded last", {key: size for key, size in init.items() if size}),),
