@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import find, module_of, tables_of, variation
-from zplan.memory.activations.table import Bound, bind
+from zplan.memory.activations.table import Bound, Row, Table, bind
 from zplan.spec import Loss, ModelSpec
 
 CHUNKS = 8
@@ -20,12 +21,31 @@ def chunk_tokens(model: ModelSpec, loss: Loss, tokens: int) -> int:
     Formula: chunked T / 8; fused the next power of two of T / ceil(V / h).
     Source: torchtune ``CEWithChunkedOutputLoss``; Liger-Kernel ``ops/fused_linear_cross_entropy.py``.
     """
-    if loss is Loss.STANDARD:
+    if loss in (Loss.STANDARD, Loss.IN_PLACE):
         return 0
     if loss is Loss.CHUNKED:
         return -(-tokens // CHUNKS)
     share = -(-tokens // -(-model.vocab_size // model.hidden_size))
     return min(1 << (share - 1).bit_length(), tokens)
+
+
+IN_PLACE_BYTES = 8
+"""Bytes per logit with a kernel that writes the gradient over its input: the fp32 logits and their shifted copy, then the
+gradient (in the copy) and its padded form (transformers up to 4.44 shifts the logits; fms-acceleration's Triton kernel)."""
+
+
+def in_place(table: Table) -> Table:
+    """Returns the head of such a kernel: no log-softmax and no gradient of its own beside the logits."""
+    logits = tuple(name == "T*V" for name in table.columns)
+
+    def capped(row: Row) -> Row:
+        return tuple(min(size, IN_PLACE_BYTES) if big else size for size, big in zip(row, logits, strict=False))
+
+    return replace(
+        table,
+        forward=tuple((module, capped(row)) for module, row in table.forward),
+        backward=tuple((ready, module, pending, capped(row)) for ready, module, pending, row in table.backward),
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -56,14 +76,17 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
     names = [weight.name for weight in model.post]
     tables = tables_of(module_of(block.implementation), mode, lora)
     ending = variation(block.implementation)
-    tied = model.tied_embeddings and f"head tied {loss.value}" in tables
+    way = Loss.STANDARD.value if loss is Loss.IN_PLACE else loss.value
+    tied = model.tied_embeddings and f"head tied {way}" in tables
     # OPT lists its final norm before its blocks.
     known = names + [weight.name for weight in model.pre]
     try:
-        table = find(tables, f"head{ending}", f"tied {loss.value}" if tied else loss.value, known, grouped=True)
+        table = find(tables, f"head{ending}", f"tied {way}" if tied else way, known, grouped=True)
     except KeyError:
         raise ZplanError(
             f"there is no activation table for a {loss.value} loss of {model.family} in {mode.value} mode",
             "try --loss standard",
         ) from None
+    if loss is Loss.IN_PLACE:
+        table = in_place(table)
     return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
@@ -137,7 +138,7 @@ def run(
         model = build(config, implementation, dtype, device)
         install_loss(model, loss.value)
         if lora_rank:
-            model = _with_adapters(model, lora_rank, dtype)
+            model = _with_adapters(model, lora_rank, dtype, device)
         if checkpointed:
             model.activation_checkpointing_enable()
         recorder = Recorder(device)
@@ -177,13 +178,16 @@ def _forward(model: nn.Module, inputs: dict[str, torch.Tensor], mode: ComputeMod
     return loss
 
 
-def _with_adapters(model: nn.Module, rank: int, dtype: torch.dtype) -> nn.Module:
+def _with_adapters(model: nn.Module, rank: int, dtype: torch.dtype, device: str) -> nn.Module:
     import peft
 
     config = peft.LoraConfig(r=rank, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
-    adapted: nn.Module = peft.get_peft_model(model, config)
+    # Adapters are made where they belong; moving modules swaps tensors, which tensors without data refuse.
+    with mock.patch.object(nn.Module, "to", lambda module, *args, **kwargs: module), torch.device(device):
+        adapted: nn.Module = peft.get_peft_model(model, config)
     for parameter in adapted.parameters():
-        parameter.data = parameter.data.to(dtype)
+        if parameter.dtype is not dtype:
+            parameter.data = parameter.data.to(dtype)
     return adapted
 
 
