@@ -171,10 +171,9 @@ def test_a_short_model_gets_its_own_maximum() -> None:
 @pytest.mark.parametrize(
     ("words", "note"),
     [
-        ({"lora": "16", "quantize": "nf4"}, "quantized weights are counted in the compute precision"),
         ({"hpz": "8"}, "ZeRO++ secondary shards are not counted (--hpz)"),
         ({"offload_to": "nvme"}, "what goes to NVMe is counted as host RAM (--offload-to)"),
-        ({"compile": True}, "torch.compile does not change the numbers (--compile)"),
+        ({"compile": True}, "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)"),
     ],
 )
 def test_what_is_not_counted_is_said(words: dict[str, Any], note: str) -> None:
@@ -295,6 +294,59 @@ def test_json_of_the_first_command_of_the_readme(capsys: pytest.CaptureFixture[s
         assert device["low"] <= device["expected"] <= device["high"]
         assert gpu["verdict"] in ("fits", "tight", "oom")
     assert all(leaf is None or isinstance(leaf, int) for leaf in _leaves(value, "bytes"))
+
+
+def test_reasons_are_in_the_unit_of_the_view(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["estimate", "--params", "7B", "--gpus", "8", "--gpu-mem", "36", "--host-mem", "100"]
+    for unit, other in (("GiB", " GB"), ("GB", " GiB")):
+        for stage in ([], ["--stage", "2"], ["--stage", "3", "--offload", "all"]):
+            assert run([*words, *stage, "--unit", unit]) == 0
+            said = capsys.readouterr().out.partition("Assumed:")[0]
+            assert "the GPU has" in said or "a node needs" in said
+            assert other not in said
+
+
+def test_too_little_host_ram_is_in_the_headline(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["estimate", "--params", "7B", "--gpus", "8", "--host-mem", "100"]
+    for card in (["--gpu-mem", "80"], []):
+        assert run([*words, *card, "--stage", "3", "--offload", "all"]) == 0
+        first = " ".join(capsys.readouterr().out.split("\n7B")[0].split())
+        assert first.startswith("✗ OUT OF MEMORY stage 3 + full offload · GPU ")
+        assert first.endswith("GiB of 100 GiB per node") and "free" not in first
+        assert run([*words, *card]) == 0
+        assert "Out of memory: stage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "72", "300"])
+@pytest.mark.parametrize("words", [("--stage", "3", "--offload", "optimizer"), ()])
+def test_numbers_stay_whole_in_any_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    arguments = ("--params", "175B", "--gpus", "8", "--gpu", "a100-80g", *words)
+    gib = 2**30
+    gpu = _json(capsys, *arguments)["plans"][0]["gpu"]
+    assert run(["estimate", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert "…" not in out
+    for size in gpu["device_peak_bytes"]["expected"], gpu["device_peak_bytes"]["high"], gpu["allocated_peak_bytes"]:
+        shown = f"{size / gib:.2f}" if size < 1000 * gib else f"{size / gib:,.0f}"
+        assert any(line.split()[-1] == shown or f" {shown} " in line for line in out.splitlines() if line), shown
+
+
+@pytest.mark.parametrize("kind", ["models", "gpus", "nodes"])
+def test_a_preset_keeps_its_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    assert run(["presets", "ls", kind, "--json"]) == 0
+    count = len(json.loads(capsys.readouterr().out)[kind])
+    rows = []
+    for columns in ("40", "80", "300"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert run(["presets", "ls", kind]) == 0
+        rows.append(capsys.readouterr().out.splitlines()[2 : 2 + count])
+    assert [line.split() for line in rows[0]] == [line.split() for line in rows[2]]
+    assert rows[1] == rows[2] and all(max(map(len, each)) <= 80 for each in rows)
 
 
 def test_without_a_capacity_there_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,14 +7,14 @@ from functools import lru_cache
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12 import worst_rank
 from zplan.memory.host import host_memory
-from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Runtime, TermKey
+from zplan.memory.moments import Estimate, ModelStates, Moment, TermKey
 from zplan.memory.params import layout
 from zplan.memory.runtime import runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
 from zplan.memory.timeline import Stack, pass_moments
+from zplan.memory.verdict import because, judge, peak_phase
 from zplan.spec import Engine, ModelSpec, Plan
-from zplan.units import format_size
 
 
 @lru_cache(maxsize=8192)
@@ -64,33 +64,6 @@ def _phases(moments: list[Moment]) -> tuple[dict[str, int], Moment]:
     return phases, peak
 
 
-def _verdict(
-    plan: Plan, init_bytes: int, peak: Moment, worst_bytes: int, run: Runtime, host: HostMemory
-) -> tuple[str | None, str | None]:
-    """fits, tight or oom over everything that must pass: init, the worst rank, host RAM."""
-    capacity = plan.cluster.gpu_capacity_bytes
-    gpu, because = None, None
-    if capacity is not None:
-        phase = "init" if init_bytes > worst_bytes else peak.phase
-        if run.device_high_bytes <= capacity:
-            gpu = "fits"
-        elif run.device_expected_bytes <= capacity:
-            gpu, because = (
-                "tight",
-                f"{phase}: the high bound, {format_size(run.device_high_bytes)}, is above the card's memory",
-            )
-        else:
-            gpu, because = (
-                "oom",
-                f"{phase}: needs {format_size(run.device_expected_bytes)} of {format_size(capacity)} on the GPU",
-            )
-    if gpu != "oom" and host.verdict == "oom":
-        return "oom", "host RAM"
-    if gpu in ("fits", None) and host.verdict == "tight":
-        return "tight", "host RAM: pinned rounding is above the node's memory"
-    return gpu, because
-
-
 def estimate(plan: Plan) -> Estimate:
     """Predicts the memory of one plan.
 
@@ -119,7 +92,8 @@ def estimate(plan: Plan) -> Estimate:
     init_bytes = phases["init"]
     run = runtime(job.engine, ranks, max(worst_bytes, init_bytes), cluster.gpu_capacity_bytes)
     host = host_memory(memory.host, cluster)
-    verdict, because = _verdict(plan, init_bytes, peak, worst_bytes, run, host)
+    verdict = judge(cluster, run, host)
+    fits = verdict in ("fits", None)
     return Estimate(
         plan=plan,
         moments=tuple(moments),
@@ -132,5 +106,5 @@ def estimate(plan: Plan) -> Estimate:
         worst_rank=worst,
         worst_rank_peak_bytes=worst_bytes,
         verdict=verdict,
-        verdict_because=because,
+        verdict_because=None if fits else because(cluster, peak_phase(init_bytes, worst_bytes, peak.phase), run, host),
     )

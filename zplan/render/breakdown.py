@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from zplan.memory.moments import PHASES
 from zplan.memory.summary import device_base_bytes, free_bytes, overall_verdict, plan_label, term_title
+from zplan.memory.verdict import host_need, reason, short_of_host_ram
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
 from zplan.units import Unit, format_bytes, format_capacity, format_in, format_seconds
@@ -29,6 +30,12 @@ def plan_headline(estimate: Estimate, style: Style, unit: Unit) -> Text:
     verdict, capacity, free = overall_verdict(estimate), estimate.plan.cluster.gpu_capacity_bytes, free_bytes(estimate)
     expected = format_bytes(estimate.runtime.device_expected_bytes, unit)
     label = plan_label(estimate.plan.job)
+    if short_of_host_ram(estimate):
+        needed, ram = host_need(estimate)
+        card = f" of {format_capacity(capacity, unit)}" if capacity is not None else ""
+        host = f"host {format_bytes(needed, unit)} of {format_capacity(ram, unit)} per node"
+        line = style.dotted([label, f"GPU {expected}{card}", host])
+        return Text(f"{style.glyph('oom')} OUT OF MEMORY  {line}", style=f"bold {VERDICT_STYLES['oom']}")
     if capacity is None or free is None:
         return Text(
             f"{style.glyph(None)} {label} needs {expected} per GPU (no verdict without --gpu or --gpu-mem)",
@@ -89,8 +96,10 @@ def _phases(console: Console, estimate: Estimate, unit: Unit) -> None:
 def _device(console: Console, estimate: Estimate, unit: Unit) -> None:
     runtime = estimate.runtime
     table = plain_table()
-    table.add_column("allocated to device", no_wrap=True, min_width=_LABEL_WIDTH)
-    for head in ("low", "expected", "high"):
+    bounds_heads = ("low", "expected", "high")
+    room = console.width - len(bounds_heads) * (COLUMN_GAP + _NUMBER_WIDTH)
+    table.add_column("allocated to device", no_wrap=True, width=min(_LABEL_WIDTH, room))
+    for head in bounds_heads:
         number_column(table, head, width=_NUMBER_WIDTH)
     base = format_in(device_base_bytes(estimate), unit)
     table.add_row("allocated, worst of all", base, base, base)
@@ -164,8 +173,9 @@ def render_plan(
     console.print(plan_headline(estimate, style, unit))
     for line in plan_lines(estimate.plan, style, unit):
         console.print(Text(line, style="dim"))
-    if estimate.verdict_because:
-        console.print(Text(estimate.verdict_because))
+    words = reason(estimate, unit)
+    if words:
+        console.print(Text(words))
     _bars(console, estimate, style, unit)
     _phases(console, estimate, unit)
     if estimate.worst_rank_peak_bytes != estimate.allocated_peak_bytes:

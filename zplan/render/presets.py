@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zplan.render.style import Style, number_column, number_width, plain_table
+from zplan.render.style import COLUMN_GAP, Style, number_width, plain_table
 from zplan.units import Unit, format_bytes, format_count, format_size
 
 if TYPE_CHECKING:
@@ -18,18 +18,17 @@ _Column = tuple[str, bool]
 
 
 def _table(console: Console, columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> None:
-    """Draw rows; the first column and all numbers keep their width, words give way."""
+    """Draw rows, each whole on one line; what a narrow terminal cannot hold goes over its edge, not into the words."""
     table = plain_table()
-    for index, (head, is_number) in enumerate(columns):
-        if is_number:
-            number_column(table, head, width=number_width([head, *(row[index] for row in rows)]))
-        elif index == 0:
-            table.add_column(head, no_wrap=True, min_width=number_width([row[0] for row in rows]))
-        else:
-            table.add_column(head, overflow="fold")
+    widths = [number_width([head, *(row[index] for row in rows)]) for index, (head, _) in enumerate(columns)]
+    for width, (head, is_number) in zip(widths, columns, strict=True):
+        table.add_column(head, no_wrap=True, width=width, justify="right" if is_number else "left")
     for row in rows:
         table.add_row(*row)
+    width = console.width
+    console.width = max(width, sum(widths) + COLUMN_GAP * len(widths))
     console.print(table)
+    console.width = width
 
 
 def render_names(console: Console, names: Mapping[str, Sequence[str]]) -> None:
@@ -89,6 +88,17 @@ def render_gpus(console: Console, cards: Sequence[GpuSpec]) -> None:
         ("lacks", False),
     )
     _table(console, heads, rows)
+    _legend(
+        console,
+        "memory: what the driver reports; TFLOP/s: dense, 16 bits; bandwidth: of the memory; link: within a node",
+    )
+
+
+def _legend(console: Console, words: str) -> None:
+    """What the heads mean, below a table."""
+    from rich.text import Text
+
+    console.print(Text(words, style="dim"))
 
 
 def render_nodes(console: Console, machines: Sequence[NodeSpec]) -> None:
@@ -106,6 +116,22 @@ def render_nodes(console: Console, machines: Sequence[NodeSpec]) -> None:
     ]
     heads = (("machine", False), ("cards", False), ("RAM", True), ("NVMe", True), ("network", True), ("link", False))
     _table(console, heads, rows)
+    _legend(console, "network: of a node, to other nodes, one direction; link: between the cards of a node")
+
+
+def _readable(key: str, value: object) -> str:
+    """The same number for people, in parentheses, where the key says what it counts."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if key.endswith("memory_bytes"):
+        return f" ({format_size(int(value))})"
+    if key == "nvme_bytes":
+        return f" ({format_size(int(value), Unit.GB)})"
+    if key.endswith("bandwidth"):
+        return f" ({format_size(int(value), Unit.GB)}/s)"
+    if key.startswith("flops_"):
+        return f" ({value / 1e12:g} TFLOP/s)"
+    return f" ({format_count(value)})" if key == "params" and isinstance(value, int) else ""
 
 
 def _lines(content: Mapping[str, Any], indent: int = 0) -> list[tuple[str, str]]:
@@ -116,7 +142,7 @@ def _lines(content: Mapping[str, Any], indent: int = 0) -> list[tuple[str, str]]
             lines += [(label, ""), *_lines(value, indent + 2)]
         else:
             words = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
-            lines.append((label, words))
+            lines.append((label, words + _readable(str(key), value)))
     return lines
 
 

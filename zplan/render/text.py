@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zplan.memory.summary import GROUPS, overall_verdict, peak_groups, plan_label, short_label, verdicts
+from zplan.memory.verdict import reason
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, number_width, plain_table
 from zplan.units import Unit, format_capacity, format_count, format_in, format_seconds, format_share
 
@@ -45,7 +46,8 @@ def plan_lines(plan: Plan, style: Style, unit: Unit) -> tuple[str, str]:
         gpus += f" on {cluster.nodes} nodes"
     card = cluster.gpu.title if cluster.gpu is not None else ""
     capacity = format_capacity(cluster.gpu_capacity_bytes, unit) if cluster.gpu_capacity_bytes is not None else ""
-    hardware = style.dotted([name, gpus, card, f"{capacity} each" if capacity else "memory of a card not given"])
+    each = " each" if cluster.gpus > 1 else ""
+    hardware = style.dotted([name, gpus, card, f"{capacity}{each}" if capacity else "memory of a card not given"])
     lora = f"LoRA rank {job.lora.rank}" if job.lora is not None else ""
     quantized = f"{job.quantize.value} weights" if job.quantize is not None else ""
     checkpointing = "" if job.checkpointing.kind == "none" else f"checkpointing {job.checkpointing}"
@@ -67,17 +69,16 @@ def headline(estimates: Sequence[Estimate], style: Style) -> Text:
     from rich.text import Text
 
     found = verdicts(estimates)
-    if found.unknown:
-        return Text(
-            "No verdict: how much memory a card has was not given (--gpu-mem 80 or --gpu a100-80g).", style="bold"
-        )
     groups = (("fits", "Fits", found.fits), ("tight", "Tight", found.tight), ("oom", "Out of memory", found.oom))
     parts = [
         Text(f"{style.glyph(verdict)} {words}: {_enumerate(labels)}.", style=f"bold {VERDICT_STYLES[verdict]}")
         for verdict, words, labels in groups
         if labels
     ]
-    if not found.fits and not found.tight:
+    if found.unknown:
+        words = "No verdict: how much memory a card has was not given (--gpu-mem 80 or --gpu a100-80g)."
+        parts.insert(0, Text(words, style="bold"))
+    elif not found.fits and not found.tight:
         parts.insert(0, Text("Nothing fits.", style="bold"))
     return Text(" ").join(parts)
 
@@ -216,10 +217,10 @@ def render_comparison(
         console.print()
         console.print(table)
     _print_legend(console, heads)
-    reasons = [(plan_label(e.plan.job), e.verdict_because) for e in estimates if e.verdict_because]
+    reasons = [(plan_label(e.plan.job), reason(e, unit)) for e in estimates if e.verdict_because]
     if reasons:
         console.print()
-        for label, reason in reasons:
-            console.print(Text(f"{label}: {reason}", style="dim"))
+        for label, words in reasons:
+            console.print(Text(f"{label}: {words}", style="dim"))
     console.print()
     console.print(assumptions_text(assumptions))
