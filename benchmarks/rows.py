@@ -73,14 +73,20 @@ def load_rows(path: Path | None = None) -> list[dict[str, Any]]:
     return rows
 
 
-def row_plan(row: Row) -> RowPlan | Skipped:
-    """The plan that a row describes, or why there is none."""
+def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
+    """The plan that a row describes, or why there is none.
+
+    Args:
+        row: The row.
+        memory: Only memory is asked for: what matters to speed alone (which card of that size, float8 products) may be
+            unknown.
+    """
     notes: list[str] = []
     try:
-        _refuse(row)
+        _refuse(row, notes, memory)
         model = _model(row, notes)
         engine, stage = _engine(row)
-        cluster, replicas = _cluster(row, notes)
+        cluster, replicas = _cluster(row, notes, memory)
         if engine is Engine.DDP and cluster.gpus == 1:
             engine = Engine.SINGLE
         job = _job(row, engine, stage, notes)
@@ -95,7 +101,11 @@ def _text(row: Row, key: str) -> str:
     return "" if value is None else str(value).lower()
 
 
-def _refuse(row: Row) -> None:
+def _everything(row: Row) -> str:
+    return " ".join(str(row.get(key)) for key in ("engine", "note", "extra", "precision", "state_dtypes")).lower()
+
+
+def _refuse(row: Row, notes: list[str], memory: bool) -> None:
     """What zplan does not plan at all."""
     parallel = row.get("parallel") or {}
     split = [name for name in ("tp", "pp", "cp", "ep", "sp") if int(parallel.get(name) or 1) > 1]
@@ -104,14 +114,20 @@ def _refuse(row: Row) -> None:
     if "megatron" in _text(row, "engine") or "llm.c" in _text(row, "engine"):
         raise NoPlanError(f"engine {row['engine']} is not planned")
     if "float8" in _text(row, "precision"):
-        raise NoPlanError("float8 matmuls")
+        if not memory:
+            raise NoPlanError("float8 matmuls")
+        notes.append("float8 matmuls taken as 16-bit ones: what autograd keeps in 8 bits is not known")
     if "type" in (row.get("arch") or {}):
         raise NoPlanError(f"architecture: {row['arch']['type']}")
     for key in ("micro_batch", "seq", "n_gpus"):
         if not isinstance(row.get(key), int):
             raise NoPlanError(f"{key} is not known")
-    if "activations->cpu" in _text(row, "offload") + _text(row, "act_ckpt"):
+    if _offloads_activations(row) and not (memory and _text(row, "act_ckpt").startswith("full")):
         raise NoPlanError("activations are offloaded")
+
+
+def _offloads_activations(row: Row) -> bool:
+    return re.search(r"activations[^;]*->cpu", _text(row, "offload") + _text(row, "act_ckpt")) is not None
 
 
 @lru_cache(maxsize=256)
@@ -121,19 +137,38 @@ def _named_model(name: str) -> ModelSpec | None:
 
 def _model(row: Row, notes: list[str]) -> ModelSpec:
     """A preset of that name and size, else an architecture built from ``arch``."""
-    arch = row.get("arch") or {}
+    arch = _completed(row, notes)
     named = _named_model(str(row["model"]))
     if named is not None and (named.hidden_size, named.num_layers) == (arch.get("hidden"), arch.get("layers")):
         return named
     missing = [key for key in ("layers", "hidden", "heads", "ffn", "vocab") if not isinstance(arch.get(key), int)]
     if missing:
         raise NoPlanError(f"architecture lacks {', '.join(missing)}")
-    config = _config(arch, int(row["seq"]))
+    config = _config(arch, int(row["seq"]), _attention(row) is Attention.FLASH)
     notes.append(f"architecture built as {config['model_type']}")
     return read_config(config, name=str(row["model"]), source="arch of the row")
 
 
-def _config(arch: Mapping[str, Any], seq: int) -> dict[str, Any]:
+def _completed(row: Row, notes: list[str]) -> dict[str, Any]:
+    """The architecture, with what follows from the number of parameters: an MLP of four times the width, the vocabulary."""
+    arch = dict(row.get("arch") or {})
+    hidden, layers, params = arch.get("hidden"), arch.get("layers"), row.get("params_b")
+    if not all(isinstance(size, int) for size in (hidden, layers)) or "experts" in arch:
+        return arch
+    gated = "glu" in str(arch.get("mlp", "swiglu"))
+    if "ffn" not in arch and not gated:
+        arch["ffn"] = 4 * hidden
+        notes.append("MLP width not stated: four times the hidden size")
+    if "vocab" not in arch and isinstance(params, int | float) and isinstance(arch.get("ffn"), int):
+        heads, kv = arch.get("heads") or 1, arch.get("kv_heads") or arch.get("heads") or 1
+        block = hidden * hidden * (2 + 2 * kv / heads) + (3 if gated else 2) * hidden * arch["ffn"]
+        tables = 1 if arch.get("tied") is True else 2
+        arch["vocab"] = max(1, int((params * 1e9 - layers * block) / (tables * hidden)))
+        notes.append(f"vocabulary not stated: {arch['vocab']}, what the number of parameters leaves")
+    return arch
+
+
+def _config(arch: Mapping[str, Any], seq: int, flash: bool) -> dict[str, Any]:
     """A ``config.json`` with the sizes of ``arch`` in the family that is built like it."""
     heads, kv = arch["heads"], arch.get("kv_heads") or arch["heads"]
     tied = arch.get("tied") is True or "tied in hf" in str(arch.get("tied")).lower()
@@ -157,7 +192,7 @@ def _config(arch: Mapping[str, Any], seq: int) -> dict[str, Any]:
         if arch.get("head_dim") and arch["head_dim"] * heads != arch["hidden"]:
             return {**grouped, "model_type": "mistral", "head_dim": arch["head_dim"], "sliding_window": None}
         return {**grouped, "model_type": "llama"}
-    if arch.get("bias") is False and arch["ffn"] == 4 * arch["hidden"]:
+    if arch.get("bias") is False and arch["ffn"] == 4 * arch["hidden"] and not flash:
         return {
             "model_type": "mpt",
             "vocab_size": arch["vocab"],
@@ -182,6 +217,7 @@ def _config(arch: Mapping[str, Any], seq: int) -> dict[str, Any]:
         "n_layer": arch["layers"],
         "n_positions": max(seq, 1024),
         "tie_word_embeddings": tied,
+        **({} if arch.get("dropout") else {"attn_pdrop": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0}),
     }
 
 
@@ -191,7 +227,7 @@ def _engine(row: Row) -> tuple[Engine, int]:
     stage = re.search(r"zero-?([0-3])", words)
     if "deepspeed" in words and stage:
         return Engine.DEEPSPEED, int(stage[1])
-    kept = "shard_grad_op" in words
+    kept = "shard_grad_op" in words or "reshard_after_forward=never" in _everything(row)
     if "fsdp2" in words:
         return Engine.FSDP2, 2 if kept else 3
     if "fsdp" in words:
@@ -223,9 +259,26 @@ def card_preset(words: str) -> tuple[GpuSpec, str | None]:
     return gpu, f"{words} taken as {gpu.title}"
 
 
-def _cluster(row: Row, notes: list[str]) -> tuple[ClusterSpec, int]:
-    gpu, note = card_preset(str(row["gpu"]))
-    notes.extend([note] if note else [])
+def _card_of_size(row: Row, notes: list[str]) -> GpuSpec:
+    """Of the cards with the row's memory the one with the least that a process can use."""
+    size = row.get("gpu_mem_gb")
+    cards = [load_gpu(name) for name in list_gpus()]
+    near = [card for card in cards if isinstance(size, int | float) and abs(card.label_gib - size) <= 1]
+    if not near:
+        raise NoPlanError(f"no card with {size} GB")
+    found = min(near, key=lambda card: card.memory_bytes)
+    notes.append(f"{row['gpu']}: memory of {found.title} taken, the least of its size")
+    return found
+
+
+def _cluster(row: Row, notes: list[str], memory: bool = False) -> tuple[ClusterSpec, int]:
+    try:
+        gpu, note = card_preset(str(row["gpu"]))
+        notes.extend([note] if note else [])
+    except NoPlanError:
+        if not memory:
+            raise
+        gpu = _card_of_size(row, notes)
     gpus = int(row["n_gpus"])
     parallel = row.get("parallel") or {}
     replicas = 1
@@ -244,6 +297,8 @@ def _precision(row: Row) -> Precision:
     words, states = _text(row, "precision"), _text(row, "state_dtypes")
     if words == "fp32":
         return Precision.FP32
+    if row.get("method") == "qlora" and re.search(r"norms? (in )?fp32|fp32 norms?", _everything(row)):
+        return Precision.BF16  # after peft's prepare_model_for_kbit_training
     if row.get("method") in ("lora", "qlora") and "fp32 weights" not in states:
         return Precision.BF16_PURE
     if ("pure" in words and "mp pure" not in words) or "bf16-true" in words or "pure bf16" in states:
@@ -257,17 +312,21 @@ def _precision(row: Row) -> Precision:
 
 def _optimizer(row: Row, notes: list[str]) -> str:
     words = _text(row, "optimizer")
+    if "in-backward" in words or "in backward" in words:
+        return "adamw_8bit_in_backward" if re.search("8-?bit", words) else "adamw_in_backward"
     if "8bit" in words or "8-bit" in words:
         return "paged_adamw_8bit" if "paged" in words else "adamw_8bit"
     if "paged" in words:
         return "paged_adamw"
-    if "fused" in words or "cpu_adam" in words:
-        return "adamw"
+    if "fused" in words or "cpu_adam" in words or "for-loop" in words:
+        return "adamw"  # a loop over parameters has temporaries of one at a time
     if "adafactor" in words:
         return "adafactor"
+    if words in ("adam", "adamw"):
+        notes.append("form of AdamW not stated: fused assumed; torch's foreach form needs one more copy at the step")
+        return "adamw"
     if "adam" in words:
-        # Without a word on the form: what torch.optim and transformers run by default (foreach); DeepSpeed builds its
-        # own.
+        # As transformers and torch.optim build it: foreach; DeepSpeed builds its own.
         deepspeed = "deepspeed" in _text(row, "engine") and "torch" not in words
         return "adamw" if deepspeed else "adamw_torch"
     name = words.split(" ")[0]
@@ -280,10 +339,9 @@ def _optimizer(row: Row, notes: list[str]) -> str:
 def _checkpointing(row: Row, notes: list[str]) -> Checkpointing:
     words = _text(row, "act_ckpt")
     if words.startswith("full"):
-        return Checkpointing(kind="full")
+        return Checkpointing(kind="full", offloaded=_offloads_activations(row))
     if words.startswith("selective-op"):
-        notes.append("selective-op checkpointing taken as every second block")
-        return Checkpointing(kind="every-k", every=2)
+        return Checkpointing(kind="selective-op")
     if words.startswith("none"):
         return Checkpointing()
     raise NoPlanError(f"activation checkpointing {words or 'not stated'}")
@@ -291,8 +349,10 @@ def _checkpointing(row: Row, notes: list[str]) -> Checkpointing:
 
 def _loss(row: Row) -> Loss:
     words = _text(row, "ce")
-    if "fused-linear" in words or "cutcross" in words:
+    if "fused-linear" in words or "cutcross" in words or "cut cross" in words:
         return Loss.FUSED
+    if "fused" in words:
+        return Loss.IN_PLACE
     return Loss.CHUNKED if "chunk" in words else Loss.STANDARD
 
 
@@ -302,6 +362,9 @@ def _lora(row: Row, notes: list[str]) -> Lora | None:
     said = row.get("lora") or {}
     rank = said.get("r") or said.get("rank") or 16
     targets = said.get("targets")
+    if isinstance(targets, str) and "all" in targets:
+        notes.append(f"LoRA targets {targets} taken as every linear layer but the head")
+        return Lora(rank=rank)
     if not isinstance(targets, list):
         if targets is not None:
             notes.append(f"LoRA targets {targets} taken as the query, key and value projections")
@@ -329,7 +392,7 @@ def _lora(row: Row, notes: list[str]) -> Lora | None:
 
 def _offload(row: Row, engine: Engine) -> Offload:
     words = _text(row, "offload")
-    if words in ("", "none"):
+    if words in ("", "none", "activations->cpu"):
         return Offload.NONE
     if engine in (Engine.DDP, Engine.SINGLE):
         raise NoPlanError(f"offload {words} without a sharding engine")
@@ -340,14 +403,34 @@ def _offload(row: Row, engine: Engine) -> Offload:
     raise NoPlanError(f"offload {words}")
 
 
-def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
+def _attention(row: Row) -> Attention:
     words = _text(row, "flash")
+    return (
+        Attention.EAGER if row.get("flash") is not None and ("eager" in words or words == "none") else Attention.FLASH
+    )
+
+
+def _grad_accum(row: Row, notes: list[str]) -> int:
+    if row.get("grad_accum") is None and row.get("method") == "full":
+        notes.append("gradient accumulation not stated: two micro-steps assumed, which need no less than one")
+        return 2
+    return int(row.get("grad_accum") or 1)
+
+
+def _quantize(words: str, notes: list[str]) -> Quantize:
+    if "int8" in words or "8bit" in words or "8-bit" in words:
+        return Quantize.INT8
+    if "gptq" in words:
+        notes.append("GPTQ's 4-bit weights (half a byte, a scale and a zero per group) taken as nf4-dq")
+        return Quantize.NF4_DOUBLE
+    return Quantize.NF4_DOUBLE if re.search(r"-dq|double", words) else Quantize.NF4
+
+
+def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
     lora = _lora(row, notes)
     quantize = None
     if row.get("method") == "qlora":
-        quantize = Quantize.INT8 if "int8" in str((row.get("lora") or {}).get("quant")).lower() else Quantize.NF4
-        if "gptq" in str((row.get("lora") or {}).get("quant")).lower():
-            notes.append("GPTQ int4 weights taken as nf4")
+        quantize = _quantize(str((row.get("lora") or {}).get("quant")).lower(), notes)
     job = Job(
         engine=engine,
         stage=stage,
@@ -356,9 +439,9 @@ def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
         optimizer=_optimizer(row, notes),
         micro_batch=int(row["micro_batch"]),
         seq_len=int(row["seq"]),
-        grad_accum=int(row.get("grad_accum") or 1),
+        grad_accum=_grad_accum(row, notes),
         checkpointing=_checkpointing(row, notes),
-        attention=Attention.EAGER if "eager" in words or words == "none" else Attention.FLASH,
+        attention=_attention(row),
         loss=_loss(row),
         compile=bool(row.get("compile")),
         lora=lora,

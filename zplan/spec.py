@@ -59,6 +59,8 @@ class Loss(str, Enum):
     STANDARD = "standard"
     CHUNKED = "chunked"
     FUSED = "fused"
+    IN_PLACE = "in-place"
+    """Whole logits, but a kernel that writes their gradient over them (Triton and flash-attn cross-entropies)."""
 
 
 class Quantize(str, Enum):
@@ -260,9 +262,12 @@ class Checkpointing:
     """Activation checkpointing: which blocks keep only their input."""
 
     kind: str = "none"
-    """``none``, ``full``, ``selective`` (attention only) or ``every-k``."""
+    """``none``, ``full``, ``selective`` (attention only), ``selective-op`` (all but attention's and every second matrix
+    product's output is computed again) or ``every-k``."""
     every: int = 1
     """With ``every-k``: one block in k is checkpointed."""
+    offloaded: bool = False
+    """What checkpointed blocks keep waits in host RAM."""
 
     def __str__(self) -> str:
         """As the command line spells it."""

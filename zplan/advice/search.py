@@ -19,6 +19,7 @@ from zplan.advice.space import (
     checkpointings,
     micro_batches,
     options,
+    place_of,
     refusal,
     strategies,
 )
@@ -110,7 +111,7 @@ def rank(plan: Plan, time: StepTime | None, strategy: Strategy) -> Rank:
     Without a card's speed: the order of habit, then as little offload and recomputation as fits, then as many tokens.
     """
     job = plan.job
-    changes = LOSSES.index(job.loss)
+    changes = place_of(job.loss)
     again = recomputed_share(plan.model, job)
     moved = job.deepspeed.offload_ratio if job.offload is not Offload.NONE else 0.0
     if time is not None:
@@ -234,7 +235,7 @@ class _Search:
         times: dict[tuple[DeepSpeedOptions, Pair], StepTime | None] = {}
         for job in settings:
             options_of = job.deepspeed
-            lean = -LOSSES.index(job.loss)
+            lean = -place_of(job.loss)
             for pair in pairs:
                 plan = self.plan(job, saver, pair)
                 # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
@@ -283,7 +284,8 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
 
 def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing, pairs: Sequence[Pair]) -> list[Rank]:
     """Ranks that no plan at this level of checkpointing beats: its fastest setting with each batch that can fit at
-    all."""
+    all.
+    """
     plans = [search.plan(swift, saver, pair) for pair in pairs]
     return [rank(plan, step_time(plan), strategy) for plan in plans]
 

@@ -9,12 +9,12 @@ from zplan.memory.engines.zero12 import worst_rank
 from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, ModelStates, Moment, TermKey
 from zplan.memory.params import layout
-from zplan.memory.runtime import runtime
+from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
 from zplan.memory.timeline import Stack, pass_moments
 from zplan.memory.verdict import because, judge, peak_phase
-from zplan.spec import Engine, ModelSpec, Plan
+from zplan.spec import Attention, Engine, ModelSpec, Plan
 
 
 @lru_cache(maxsize=8192)
@@ -90,7 +90,15 @@ def estimate(plan: Plan) -> Estimate:
         if other.total_bytes > worst_bytes:
             worst, worst_bytes = candidate, other.total_bytes
     init_bytes = phases["init"]
-    run = runtime(job.engine, ranks, max(worst_bytes, init_bytes), cluster.gpu_capacity_bytes)
+    scratch = flash_scratch_bytes(model, job.micro_batch, job.seq_len) if job.attention is Attention.FLASH else 0
+    run = runtime(
+        job.engine,
+        ranks,
+        max(worst_bytes, init_bytes),
+        cluster.gpu_capacity_bytes,
+        stage=job.stage,
+        scratch_bytes=scratch,
+    )
     host = host_memory(memory.host, cluster)
     verdict = judge(cluster, run, host)
     fits = verdict in ("fits", None)

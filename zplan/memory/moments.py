@@ -41,6 +41,7 @@ class TermKey:
     CUDA_CONTEXT = "cuda_context"
     NCCL = "nccl"
     FRAGMENTATION = "fragmentation"
+    KERNEL_SCRATCH = "kernel_scratch"
     HOST_MASTER = "host_master"
     HOST_OPTIMIZER = "host_optimizer"
     HOST_GRADS = "host_grads"
@@ -127,7 +128,21 @@ class Runtime:
     device_expected_bytes: int
     device_high_bytes: int
     terms: Mapping[str, tuple[int, int, int]]
-    """``cuda_context``, ``nccl``, ``fragmentation`` -> (low, expected, high)."""
+    """``cuda_context``, ``nccl``, ``kernel_scratch``, ``fragmentation`` -> (low, expected, high)."""
+
+    @property
+    def reserved_low_bytes(self) -> int:
+        """What the caching allocator holds at least."""
+        return self.device_low_bytes - self._outside(0)
+
+    @property
+    def reserved_high_bytes(self) -> int:
+        """What the caching allocator may hold."""
+        return self.device_high_bytes - self._outside(2)
+
+    def _outside(self, which: int) -> int:
+        """What the driver shows that is not torch's."""
+        return sum(self.terms[key][which] for key in (TermKey.CUDA_CONTEXT, TermKey.NCCL) if key in self.terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ class OptimizerSpec:
     """Temporaries of the step, in copies of the optimized tensors in their own dtype."""
     paged: bool = False
     """States live in unified memory, which the driver may move to the host."""
+    in_backward: bool = False
+    """Each weight is updated as soon as its gradient is there, which is dropped (one process, no accumulation)."""
     source: str = ""
 
 
@@ -119,6 +121,22 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_16bit=2,
             step_temporary_copies=0,
             source="one momentum for matrices; torch/optim/_muon.py. Matrices only: other tensors use AdamW",
+        ),
+        OptimizerSpec(
+            name="adamw_in_backward",
+            state_bytes_fp32=8,
+            state_bytes_16bit=4,
+            step_temporary_copies=0,
+            in_backward=True,
+            source=f"{_ADAM}; torch's register_post_accumulate_grad_hook, torchtune training/memory.py",
+        ),
+        OptimizerSpec(
+            name="adamw_8bit_in_backward",
+            state_bytes_fp32=_BLOCKWISE,
+            state_bytes_16bit=_BLOCKWISE,
+            step_temporary_copies=0,
+            in_backward=True,
+            source="as adamw_8bit, stepped in backward; torchtune training/memory.py",
         ),
         OptimizerSpec(
             name="adafactor",

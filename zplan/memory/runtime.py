@@ -1,11 +1,13 @@
-"""From allocated bytes to what the driver shows: context, communicators, and the caching allocator's slack."""
+"""From allocated bytes to what the driver shows: context, communicators, kernels' own scratch, the allocator's slack."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+from zplan.memory.activations import flash_backward_scratch_bytes
 from zplan.memory.moments import Runtime, TermKey
-from zplan.spec import Engine
+from zplan.spec import Attention, Engine, ModelSpec, Plan
 
 GIB = 2**30
 MIB = 2**20
@@ -35,43 +37,77 @@ NCCL = Range(
     "first communicator: 544 MB on 2 and 688 MB on more A100 (NVIDIA/nccl#864), 1.45 GiB after the first barrier "
     "(stas00/ml-engineering training/performance/README.md)",
 )
-SLACK: dict[Engine, Range] = {
-    Engine.DEEPSPEED: Range(
-        0.006,
-        0.047,
-        0.093,
-        "reserved over allocated: +0.6 % with ZeRO-2's flat buffers (TensorAuto/OpenTau#273); median +4.7 % and at most +9.3 % "
-        "over 15 runs with flat ZeRO-1 buffers (MooreThreads/SimuMax, B200)",
-    ),
-    Engine.FSDP2: Range(
-        0.006,
-        0.047,
-        0.313,
-        "no published pairs for FSDP2: low and expected as for flat buffers, high is the median of FSDP1",
-    ),
-    Engine.FSDP1: Range(
-        0.126,
-        0.313,
-        0.689,
-        "nvidia-smi less context and NCCL over allocated, 32 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed)",
-    ),
-    Engine.SINGLE: Range(
-        0.006,
-        0.248,
-        0.427,
-        "nvidia-smi less context over allocated, 23 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed)",
-    ),
-    Engine.DDP: Range(
-        0.006,
-        0.248,
-        0.427,
-        "as a single process: 23 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed)",
-    ),
-}
-"""What the caching allocator holds beyond live tensors, as a share of the allocated peak."""
+WORKSPACE = Range(
+    2 * (2 * 4096 + 8 * 16) * 1024,
+    2 * (2 * 4096 + 8 * 16) * 1024,
+    2 * 8 * 4096 * 1024,
+    "cuBLAS workspaces, one for the forward and one for the backward thread: :4096:2:16:8 (8.1 MiB), on compute capability 9 "
+    ":4096:8 (32 MiB); torch aten/src/ATen/cuda/CublasHandlePool.cpp",
+)
+_FLAT = Range(
+    0.006,
+    0.047,
+    0.093,
+    "reserved over allocated: +0.6 % with ZeRO-2's flat buffers (TensorAuto/OpenTau#273); median +4.7 % and at most +9.3 % "
+    "over 15 runs with flat ZeRO-1 buffers (MooreThreads/SimuMax, B200)",
+)
+_FSDP1 = Range(
+    0.040,
+    0.313,
+    0.689,
+    "nvidia-smi less context and NCCL over allocated, 36 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed); "
+    "low: those that filled the card",
+)
+_SINGLE = Range(
+    0.006,
+    0.248,
+    0.427,
+    "nvidia-smi less context over allocated, 25 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed)",
+)
+_GATHERING = Range(
+    0.006,
+    0.047,
+    0.313,
+    "no published pairs for ZeRO-3 and FSDP2: low and expected as for flat buffers, high is the median of FSDP1",
+)
 
 
-def runtime(engine: Engine, world_size: int, allocated_bytes: int, capacity_bytes: int | None) -> Runtime:
+def slack(engine: Engine, stage: int) -> Range:
+    """What the caching allocator holds beyond live tensors, as a share of the allocated peak."""
+    if engine is Engine.DEEPSPEED:
+        return _GATHERING if stage == 3 else _FLAT
+    if engine is Engine.FSDP1:
+        return _FSDP1
+    return _GATHERING if engine is Engine.FSDP2 else _SINGLE
+
+
+@lru_cache(maxsize=16384)
+def flash_scratch_bytes(model: ModelSpec, micro_batch: int, seq_len: int) -> int:
+    """Largest scratch of flash attention's backward over the kinds of blocks (see ``flash_backward_scratch_bytes``)."""
+    kinds = [kind for kind in model.block_kinds if {"a", "k", "d"} <= {name for name, _ in kind.dims}]
+    sizes = [flash_backward_scratch_bytes(kind, micro_batch=micro_batch, seq_len=seq_len) for kind in kinds]
+    return max(sizes, default=0)
+
+
+def kernel_scratch_bytes(plan: Plan) -> int:
+    """What CUDA kernels allocate for themselves at most: workspaces, and flash attention's accumulators in backward.
+
+    Torch counts both as allocated; no dry run sees them.
+    """
+    job = plan.job
+    flash = job.attention is Attention.FLASH
+    return int(WORKSPACE.high) + (flash_scratch_bytes(plan.model, job.micro_batch, job.seq_len) if flash else 0)
+
+
+def runtime(
+    engine: Engine,
+    world_size: int,
+    allocated_bytes: int,
+    capacity_bytes: int | None,
+    *,
+    stage: int = 0,
+    scratch_bytes: int = 0,
+) -> Runtime:
     """Reserved and device totals for an allocated peak, as low / expected / high.
 
     The allocator's slack is elastic: before it reports out of memory, it returns cached blocks to the driver and tries again
@@ -83,25 +119,33 @@ def runtime(engine: Engine, world_size: int, allocated_bytes: int, capacity_byte
         world_size: Ranks; one rank has no communicator.
         allocated_bytes: Peak of live tensors.
         capacity_bytes: Memory of the card, or None.
+        stage: Decides the slack of DeepSpeed.
+        scratch_bytes: Flash attention's accumulators; they count where they may meet the peak, in the high bound.
 
     Returns:
-        The totals and the three causes.
+        The totals and their causes.
     """
-    slack = SLACK[engine]
+    spread = slack(engine, stage)
     nccl = (int(NCCL.low), int(NCCL.expected), int(NCCL.high)) if world_size > 1 else (0, 0, 0)
     context = (int(CONTEXT.low), int(CONTEXT.expected), int(CONTEXT.high))
-    loose = (int(allocated_bytes * slack.low), int(allocated_bytes * slack.expected), int(allocated_bytes * slack.high))
-    low = allocated_bytes + context[0] + nccl[0] + loose[0]
-    room = None if capacity_bytes is None else capacity_bytes - allocated_bytes - context[1] - nccl[1]
+    kernels = (int(WORKSPACE.low), int(WORKSPACE.expected), int(WORKSPACE.high) + scratch_bytes)
+    loose = (
+        int(allocated_bytes * spread.low),
+        int(allocated_bytes * spread.expected),
+        int(allocated_bytes * spread.high),
+    )
+    fixed = context[1] + nccl[1] + kernels[1]
+    room = None if capacity_bytes is None else capacity_bytes - allocated_bytes - fixed
     expected_slack = loose[1] if room is None else max(loose[0], min(loose[1], room))
     return Runtime(
-        reserved_peak_bytes=allocated_bytes + expected_slack,
-        device_low_bytes=low,
-        device_expected_bytes=allocated_bytes + context[1] + nccl[1] + expected_slack,
-        device_high_bytes=allocated_bytes + context[2] + nccl[2] + loose[2],
+        reserved_peak_bytes=allocated_bytes + kernels[1] + expected_slack,
+        device_low_bytes=allocated_bytes + context[0] + nccl[0] + kernels[0] + loose[0],
+        device_expected_bytes=allocated_bytes + fixed + expected_slack,
+        device_high_bytes=allocated_bytes + context[2] + nccl[2] + kernels[2] + loose[2],
         terms={
             TermKey.CUDA_CONTEXT: context,
             TermKey.NCCL: nccl,
+            TermKey.KERNEL_SCRATCH: kernels,
             TermKey.FRAGMENTATION: (loose[0], expected_slack, loose[2]),
         },
     )

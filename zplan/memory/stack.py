@@ -13,6 +13,7 @@ from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
 from zplan.memory.params import layout
+from zplan.memory.savers import changed
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
 from zplan.spec import Job, ModelSpec
@@ -27,8 +28,8 @@ def layer_variants(model: ModelSpec, job: Job) -> tuple[tuple[tuple[int, bool], 
     ``every-k`` checkpoints one block in k, from the first on.
     """
     kind = job.checkpointing.kind
-    if kind in ("none", "full"):
-        flag = kind == "full"
+    if kind != "every-k":
+        flag = kind in ("full", "selective-op")
         if len(model.block_kinds) == 1:
             return ((0, flag),), (0,) * model.num_layers
         return tuple((index, flag) for index in range(len(model.block_kinds))), model.layers
@@ -76,7 +77,12 @@ def job_facts(job: Job) -> JobFacts:
 def _static_facts(job: Job) -> JobFacts:
     states = state_sizes(job)
     code = Job(
-        checkpointing=job.checkpointing, attention=job.attention, loss=job.loss, lora=job.lora, quantize=job.quantize
+        checkpointing=job.checkpointing,
+        attention=job.attention,
+        loss=job.loss,
+        compile=job.compile,
+        lora=job.lora,
+        quantize=job.quantize,
     )
     return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute))
 
@@ -128,13 +134,18 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         )
         for kind, flag in shape.variants
     )
+    if job.compile or job.checkpointing.offloaded or job.checkpointing.kind in ("selective", "selective-op"):
+        pieces = tuple(
+            changed(piece, model.block_kinds[kind], job, batch * seq, flag)
+            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
+        )
     stem = stem_memory(
         model,
         micro_batch=batch,
         seq_len=seq,
         attention=job.attention,
         mode=mode,
-        checkpointed=job.checkpointing.kind != "none",
+        checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
         lora=adapters,
     )

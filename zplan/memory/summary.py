@@ -33,6 +33,7 @@ TERM_TITLES: Mapping[str, str] = {
     TermKey.CUDA_CONTEXT: "CUDA context",
     TermKey.NCCL: "NCCL",
     TermKey.FRAGMENTATION: "fragmentation",
+    TermKey.KERNEL_SCRATCH: "scratch inside kernels",
     TermKey.HOST_MASTER: "fp32 master copy",
     TermKey.HOST_OPTIMIZER: "optimizer states",
     TermKey.HOST_GRADS: "gradients",
@@ -146,22 +147,24 @@ def device_base_bytes(estimate: Estimate) -> int:
 def not_counted(jobs: Sequence[Job]) -> list[str]:
     """What was asked for but does not change the numbers yet, so that nobody takes them for more than they are."""
     notes = {
-        "quantized weights are counted in the compute precision": any(job.quantize is not None for job in jobs),
         "ZeRO++ secondary shards are not counted (--hpz)": any(job.hpz > 1 for job in jobs),
         "what goes to NVMe is counted as host RAM (--offload-to)": any(
             job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE for job in jobs
         ),
-        "torch.compile does not change the numbers (--compile)": any(job.compile for job in jobs),
+        "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)": any(
+            job.compile for job in jobs
+        ),
     }
     return [note for note, applies in notes.items() if applies]
 
 
-def runtime_sources(engine: Engine) -> dict[str, str]:
+def runtime_sources(engine: Engine, stage: int = 0) -> dict[str, str]:
     """Where the ranges beyond allocated bytes were measured: key of the cause -> source."""
-    from zplan.memory.runtime import CONTEXT, NCCL, SLACK
+    from zplan.memory.runtime import CONTEXT, NCCL, WORKSPACE, slack
 
     return {
         TermKey.CUDA_CONTEXT: CONTEXT.source,
         TermKey.NCCL: NCCL.source,
-        TermKey.FRAGMENTATION: SLACK[engine].source,
+        TermKey.KERNEL_SCRATCH: WORKSPACE.source,
+        TermKey.FRAGMENTATION: slack(engine, stage).source,
     }

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from zplan.memory.explain import TermExplanation, explain_term
 from zplan.memory.moments import Estimate, Moment, TermKey
-from zplan.memory.runtime import CONTEXT, NCCL, SLACK
+from zplan.memory.runtime import CONTEXT, NCCL, WORKSPACE, slack
+from zplan.spec import Engine
 
 GPU, DEVICE, HOST = "GPU, allocated", "GPU, beyond allocated", "host"
 
@@ -231,11 +232,19 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "fewer process groups; NCCL_BUFFSIZE",
     ),
     (
+        TermKey.KERNEL_SCRATCH,
+        DEVICE,
+        "Workspaces of cuBLAS, and at most the accumulators that flash attention's backward makes for itself",
+        f"{WORKSPACE.low / 2**20:.0f} to {WORKSPACE.high / 2**20:.0f} MiB, with flash attention up to 4 T a (d + 1) more",
+        f"{WORKSPACE.source}; FlashAttention-2 mha_bwd (dq_accum)",
+        "a smaller micro-batch or sequence",
+    ),
+    (
         TermKey.FRAGMENTATION,
         DEVICE,
         "What the caching allocator holds and no tensor uses",
         "a share of the allocated peak that depends on the engine",
-        "; ".join(f"{engine.value}: {slack.source}" for engine, slack in list(SLACK.items())[:1]),
+        f"deepspeed: {slack(Engine.DEEPSPEED, 2).source}",
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     ),
     (

@@ -65,7 +65,7 @@ def render_explanations(
             ("to shrink it", term.how_to_shrink),
         )
         _paragraph(console, f"{term_title(term.key)} ({term.key})", format_bytes(term.bytes, unit), lines)
-    sources = runtime_sources(estimate.plan.job.engine)
+    sources = runtime_sources(estimate.plan.job.engine, estimate.plan.job.stage)
     for key, bounds in estimate.runtime.terms.items():
         low, expected, high = (format_bytes(bound, unit) for bound in bounds)
         _paragraph(

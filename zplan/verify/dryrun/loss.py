@@ -50,7 +50,9 @@ def install_loss(model: Any, kind: str) -> None:
     if kind == "standard":
         return
     if kind == "in-place":
-        raise ZplanError("an in-place cross-entropy is a CUDA kernel: it does not run without data", "use --loss standard")
+        raise ZplanError(
+            "an in-place cross-entropy is a CUDA kernel: it does not run without data", "use --loss standard"
+        )
     config = model.config.get_text_config()
     if model.get_output_embeddings() is None or any(
         getattr(config, key, 1) != 1 for key in ("logit_scale", "logits_scaling")
