@@ -143,7 +143,7 @@ class _Backward:
             after[variant].append((index, self._reducing(unit, sums[-1], ahead)))
             self.waiting -= buffers.accumulated(unit)
             self.in_flight = buffers.reduce_input(unit)
-            self.sharded += self.states.grad * unit.trainable_stored
+            self.sharded += self.states.grad * unit.trainable_stored if job.offload is Offload.NONE else 0
         levels: list[dict[StateKey, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
         return tuple(levels), tuple(layer_levels(points) for points in after)
 
@@ -179,7 +179,8 @@ def fsdp2_memory(
     states = torch_bytes(job.precision, ComputeMode.CAST)
     units = make_units(groups, job, ranks, rank)
     on_gpu = job.offload is Offload.NONE
-    steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
+    sharded = steady_terms(units, states, optimizer, groups.adapters)
+    steady = sharded if on_gpu else {}
     buffers = _Buffers(units, job)
     base = dict(steady)
     waiting = buffers.accumulated(units.root) + sum(
@@ -208,7 +209,7 @@ def fsdp2_memory(
             Moment("step", "optimizer step", step),
             Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),
         ),
-        init=(_init(units, steady, states, groups),),
+        init=(_init(units, sharded, states),),
         host=_host(job, states, optimizer, units),
         states=states,
         grad_bytes=units.compute,
@@ -233,11 +234,10 @@ def _with(track: Track, key: str, size: int) -> Track:
     )
 
 
-def _init(units: Units, steady: dict[str, int], states: StateBytes, groups: Layout) -> Moment:
+def _init(units: Units, sharded: dict[str, int], states: StateBytes) -> Moment:
     """Init: the root comes last; its whole tensors are on the GPU beside the shards of everything."""
-    del groups
     whole = root_whole_bytes(units, states) if units.ranks > 1 else 0
-    terms = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
+    terms = {TermKey.PARAMS: sharded[TermKey.PARAMS], TermKey.GATHERED_PARAMS: whole}
     return Moment("init", "root sharded last", {key: size for key, size in terms.items() if size})
 
 

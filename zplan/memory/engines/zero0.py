@@ -11,7 +11,7 @@ from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.timeline import Level, Pass, level
-from zplan.spec import Job
+from zplan.spec import Job, Precision
 
 
 ALLREDUCE_NUMEL = 500_000_000
@@ -72,8 +72,17 @@ def zero0_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
         TermKey.GRADS_FP32: cast if not fused else states.optimized * numel,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
+    if job.precision is Precision.FP32:
+        # No wrapper: the optimizer works on the parameters, and its states are made by the first step.
+        flattening = running = {
+            **steady,
+            TermKey.GRADS: all_grads,
+            TermKey.OPTIMIZER_TEMPORARIES: running[TermKey.OPTIMIZER_TEMPORARIES],
+        }
     # Both wrappers step once on zero gradients to make the states; the unfused one makes 16-bit gradients, too.
     made = dict(running) | {TermKey.GRADS_FP32: states.optimized * numel}
+    if job.precision is Precision.FP32:
+        made = {TermKey.PARAMS: steady[TermKey.PARAMS]}
     reducing = Moment(
         "backward",
         "gradients all-reduced",

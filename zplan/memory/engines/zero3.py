@@ -99,7 +99,8 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
         if job.offload is Offload.ALL
         else states.param * (parts.trainable + parts.frozen) + extra * parts.trainable,
         TermKey.GRADS: states.grad * parts.trainable if job.offload is Offload.NONE else 0,
-        TermKey.MASTER: states.master * on_gpu if states.param != states.optimized else 0,
+        # fp32 partitions are cloned even from fp32 ones: a torch.device never equals the device's name (``_create_fp32_partitions``).
+        TermKey.MASTER: states.master * on_gpu,
         TermKey.OPTIMIZER: state_bytes(optimizer, on_gpu, states.optimized),
         TermKey.REDUCE_BUCKET: states.grad * job.deepspeed.reduce_bucket_size,
         TermKey.PERSISTENT_PARAMS: states.param * parts.persistent + extra * parts.persistent_trainable
@@ -277,12 +278,19 @@ def _init_moments(
     if job.offload is Offload.ALL:
         whole += states.param * zero3_partition_numel(groups.largest_trainable, ranks)
     kept = {key: size for key, size in steady.items() if key not in (TermKey.OPTIMIZER, TermKey.PERSISTENT_PARAMS)}
-    hooking = Moment("init", "hooks made", {**kept, TermKey.GATHERED_PARAMS: whole})
+    made = [Moment("init", "hooks made", {**kept, TermKey.GATHERED_PARAMS: whole})]
+    if job.zero_init is False:
+        # Without zero.Init the engine moves the whole model to the GPU and partitions it there.
+        made.append(
+            Moment(
+                "init", "whole model before sharding", {TermKey.PARAMS: states.param * (groups.total + groups.adapters)}
+            )
+        )
     if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
-        return (hooking,)
+        return tuple(made)
     cloning = {
         TermKey.PARAMS: kept.get(TermKey.PARAMS, 0),
         TermKey.MASTER: kept[TermKey.MASTER],
         TermKey.GRADS_FP32: states.optimized * max(parts.sub_groups),
     }
-    return (Moment("init", "fp32 partitions made", cloning), hooking)
+    return (Moment("init", "fp32 partitions made", cloning), *made)
