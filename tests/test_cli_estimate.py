@@ -262,6 +262,12 @@ def test_without_a_card_there_is_no_time(capsys: pytest.CaptureFixture[str]) -> 
     assert {plan["time"] for plan in _json(capsys, *BASE)["plans"]} == {None}
 
 
+def test_words_are_taken_in_any_case() -> None:
+    said = {"engine": "DeepSpeed", "stage": "ALL", "precision": "BF16", "optimizer": "AdamW", "rank": " Worst "}
+    wanted = _plans(**said)
+    assert wanted.worst_rank and wanted.plans == _plans(rank="worst").plans
+
+
 def test_rank_worst_is_the_rank_that_holds_most(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--params", "7B", "--gpus", "7", "--nodes", "1", "--stage", "2", "--precision", "bf16")
     first = _json(capsys, *words)["plans"][0]

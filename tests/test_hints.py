@@ -193,3 +193,20 @@ def test_every_command_of_a_hint_works(capsys: pytest.CaptureFixture[str], typed
         if not any("nowhere" in word for word in command):  # a file that the test itself made up
             assert run(command) == 0, (err, command, capsys.readouterr().err)
             capsys.readouterr()
+
+
+def test_the_hint_about_a_broken_preset_works_in_a_shell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken file of one's own stands in the way of all names, so the hint's command has to do without the folder."""
+    for kind, words in (("models", "estimate --model llama-3.1-8b"), ("gpus", "estimate --params 7B --gpu a100")):
+        Path("mine", kind).mkdir(parents=True)
+        Path("mine", kind, "x.yaml").write_text("{{{")
+        monkeypatch.setenv("ZPLAN_PRESETS", "mine")
+        assert run(words.split()) == 2
+        err = capsys.readouterr().err
+        shown = re.search(r"ZPLAN_PRESETS= zplan (.*)$", err.splitlines()[1])
+        assert shown is not None, err
+        monkeypatch.setenv("ZPLAN_PRESETS", "")
+        assert run(shown[1].split()) == 0
+        capsys.readouterr()

@@ -172,8 +172,10 @@ def parse_job(words: dict[str, str | bool | None]) -> JobWords:
         value = words.get(name)
         return value if isinstance(value, str) else None
 
-    stage = parse_word(word("stage"), STAGES, flag="--stage", what="stage")
     rank = word("rank")
+    if rank is not None and rank.strip().lower() == WORST:
+        rank = WORST
+    stage = parse_word(word("stage"), STAGES, flag="--stage", what="stage")
     zero_init = parse_word(word("zero_init"), ("on", "off"), flag="--zero-init", what="setting of --zero-init")
     seq_len = word("seq_len")
     return JobWords(

@@ -90,7 +90,9 @@ def broken(path: Path, what: str) -> ZplanError:
     """Returns the error for a preset file with something wrong."""
     folder = path.parent.name
     example = {"models": "llama-3.1-8b", "gpus": "a100-80g", "nodes": "dgx-h100"}.get(folder, "llama-3.1-8b")
-    return ZplanError(f"{path}: {what}", f"compare with a preset that works: zplan presets show {example}")
+    return ZplanError(
+        f"{path}: {what}", f"compare with a preset that works: ZPLAN_PRESETS= zplan presets show {example}"
+    )
 
 
 def build(kind: type[Any], document: Mapping[str, Any]) -> Any:
