@@ -20,6 +20,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from zplan.memory.moments import TermKey
+from zplan.verify.undisturbed import InPlace
 
 _PIN = torch.ops.aten._pin_memory.default
 _get_mode = torch._C._get_dispatch_mode
@@ -119,6 +120,7 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]
         self._resize: Callable[..., Any] | None = None
         self._views: dict[Any, bool] = {}
         self._fake: Any = None
+        self._in_place: InPlace | None = None
         """The fake mode that was active when counting began: inside another one, nothing is real."""
 
     @property
@@ -274,7 +276,12 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]
                 # A subclass such as DTensor goes first; its inner operators come back here.
                 if kind is not torch.Tensor and hasattr(kind, "__tensor_flatten__"):
                     return NotImplemented
-        execute = self._execute
+        execute, in_place = self._execute, self._in_place
+        if in_place is not None:
+            out = in_place(func, args, kwargs or {})
+            if out is not NotImplemented:
+                self._look(out, func)
+                return out
         out = func(*args, **(kwargs or {})) if execute is None else execute(func, args, kwargs or {})
         self._look(out, func)
         return out
@@ -289,6 +296,7 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]
     def __enter__(self) -> Tracker:
         """Start counting, and follow storages that are resized from Python."""
         self._fake = _get_mode(_FAKE)
+        self._in_place = InPlace(self.device)
         original = self._resize = torch.UntypedStorage.resize_
         live, change = self._live, self._change
 

@@ -60,7 +60,9 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
     head_sums = _running_sum(
         [e * groups.head.tensors[w].numel for w in orders.head if groups.head.tensors[w].trainable]
     )
-    head: dict[StateKey, Level] = {count: held(kept, size) for count, size in enumerate(head_sums)}
+    # The root's backward starts by gathering the last block ahead (BACKWARD_PRE).
+    first = e * units.block(depth - 1).whole if job.stage == 3 else 0
+    head: dict[StateKey, Level] = {count: held(kept + first, size) for count, size in enumerate(head_sums)}
     root_grads = head_sums[-1]
     collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     after: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
@@ -73,7 +75,7 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
         for count, size in enumerate(sums):
             collected[variant].setdefault(count, []).append((index, held(gathered, root_grads + size)))
         # The flat gradient is a concatenation of the views' gradients, which live until it is made.
-        after[variant].append((index, held(gathered, root_grads + 2 * sums[-1])))
+        after[variant].append((index, held(gathered, root_grads + sums[-1] + max(sums[-1], flats[index]))))
         kept -= e * unit.whole if job.stage == 2 else 0
         waiting -= flats[index] if job.grad_accum > 1 else 0
         sharded += states.grad * unit.trainable_stored

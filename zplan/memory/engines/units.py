@@ -38,16 +38,19 @@ def _fsdp2_unit(tensors: list[Tensor], ranks: int, rank: int) -> Unit:
     return Unit(sum(padded), rows, sum(trained), sum(padded) * ranks, sum(trained) * ranks, exact, trainable)
 
 
-def _fsdp1_unit(tensors: list[Tensor], ranks: int) -> Unit:
+def _fsdp1_unit(tensors: list[Tensor], ranks: int, shared: bool) -> Unit:
     numel, trained = sum(t.numel for t in tensors), sum(t.numel for t in tensors if t.trainable)
     shard, part = fsdp1_flat_shard_numel(numel, ranks), fsdp1_flat_shard_numel(trained, ranks)
-    return Unit(shard, part, part, shard * ranks, part * ranks, numel, trained)
+    # A flat parameter that trains in part has a gradient as a whole (views of frozen tensors get zeros).
+    graded = shard if shared and trained else part
+    return Unit(shard, part, graded, shard * ranks, graded * ranks, numel, trained)
 
 
-def make_unit(pieces: tuple[Piece, ...], engine: Engine, ranks: int, rank: int) -> Unit:
+def make_unit(pieces: tuple[Piece, ...], job: Job, ranks: int, rank: int) -> Unit:
     """The unit that wraps some pieces of the model."""
     tensors = [tensor for piece in pieces for tensor in piece.tensors]
-    return _fsdp1_unit(tensors, ranks) if engine is Engine.FSDP1 else _fsdp2_unit(tensors, ranks, rank)
+    shared = job.lora is not None and not job.lora.own_units
+    return _fsdp1_unit(tensors, ranks, shared) if job.engine is Engine.FSDP1 else _fsdp2_unit(tensors, ranks, rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,8 @@ def make_units(groups: Layout, job: Job, ranks: int, rank: int) -> Units:
     compute = 4 if job.precision is Precision.FP32 else 2
     reduce_bytes = compute if job.engine is Engine.FSDP1 or job.precision is Precision.BF16_PURE else 4
     return Units(
-        root=make_unit((groups.stem, groups.head), job.engine, ranks, rank),
-        kinds=tuple(make_unit((kind,), job.engine, ranks, rank) for kind in groups.kinds),
+        root=make_unit((groups.stem, groups.head), job, ranks, rank),
+        kinds=tuple(make_unit((kind,), job, ranks, rank) for kind in groups.kinds),
         layers=groups.layers,
         compute=compute,
         reduce=reduce_bytes,

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-import torch
-
 from zplan.memory.activations.base import ComputeMode
 from zplan.spec import Attention
 from zplan.verify.dryrun import autocast
@@ -39,17 +37,4 @@ def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
         if mode is not ComputeMode.CAST:
             # Without data torch's grouped product takes 16 bits alone; transformers' own form holds the same tensors.
             stack.enter_context(mock.patch("transformers.integrations.moe._can_use_grouped_mm", lambda *args: False))
-        stack.enter_context(mock.patch.object(torch.nn.functional, "dropout", dropout))
         yield stack.enter_context(attention_as_on_cuda(attention.value))
-
-
-def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """``F.dropout`` as CUDA runs it: one fused operator that keeps a mask of one byte per element.
-
-    Source: torch ``Dropout.cpp`` (``is_fused_kernel_acceptable``); off CUDA torch keeps noise in the input's dtype.
-    """
-    del inplace
-    if not training or p == 0.0:
-        return input
-    out: torch.Tensor = torch.native_dropout(input, p, True)[0]
-    return out
