@@ -8,7 +8,8 @@ A worked example is a fence with the info string ``example``: a command, and lin
 
 Left of the first ``=`` stands where to look (a phase, a moment's name, ``steady``, ``peak``, ``states``, ``host``,
 ``low``, ``expected``, ``high``, ``block``) and what (a term's key or ``total``), or a symbol. Everything after it must
-come to the same number; a product is written with a multiplication sign. A line with a colon is arithmetic alone. Symbols stand for the plan's own sizes.
+come to the same number; a product is written with a multiplication sign. A line with a colon is arithmetic alone.
+Symbols stand for the plan's own sizes.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ PLANS = [
     ),
     "--engine deepspeed --stage 3 --offload all",
     "--engine deepspeed --stage 3 --precision bf16-pure",
+    "--engine deepspeed --stage 3 --zero-init off",
     *(
         f"--engine {engine} --stage {stage} --grad-accum {g}"
         for engine in ("fsdp1", "fsdp2")

@@ -1,6 +1,7 @@
 """Will this training run fit, and how should I run it?
 
-The public API. Names are imported when they are first used, so that ``import zplan`` costs next to nothing::
+The public API: these names, and the values in :mod:`zplan.spec`. Names are imported when they are first used, so that
+``import zplan`` costs next to nothing::
 
     import zplan
 
@@ -15,12 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zplan.advice.recommend import recommend
+    from zplan.advice.space import Question
     from zplan.errors import ZplanError
     from zplan.inputs.cluster import build_cluster
     from zplan.inputs.model import resolve_model
     from zplan.memory.estimate import estimate
     from zplan.memory.moments import Estimate
-    from zplan.spec import ClusterSpec, Engine, Job, ModelSpec, Offload, Plan
+    from zplan.spec import Checkpointing, ClusterSpec, Engine, Job, ModelSpec, Offload, Plan
 
     __version__: str
 
@@ -30,15 +33,19 @@ _HOME = {
     "resolve_model": "zplan.inputs.model",
     "estimate": "zplan.memory.estimate",
     "Estimate": "zplan.memory.moments",
+    "Checkpointing": "zplan.spec",
     "ClusterSpec": "zplan.spec",
     "Engine": "zplan.spec",
     "Job": "zplan.spec",
     "ModelSpec": "zplan.spec",
     "Offload": "zplan.spec",
     "Plan": "zplan.spec",
+    "Question": "zplan.advice.space",
+    "recommend": "zplan.advice.recommend",
 }
 
 __all__ = [
+    "Checkpointing",
     "ClusterSpec",
     "Engine",
     "Estimate",
@@ -46,10 +53,12 @@ __all__ = [
     "ModelSpec",
     "Offload",
     "Plan",
+    "Question",
     "ZplanError",
     "__version__",
     "build_cluster",
     "estimate",
+    "recommend",
     "resolve_model",
 ]
 
