@@ -2,7 +2,7 @@
 
 Run ``python docs/generate.py`` after a change; ``--check`` only compares, and says what is out of date.
 
-A page that says ``<!-- session -->`` is run from top to bottom in one empty folder: its ``sh`` blocks by bash (but for
+A page that says ``<!-- run in order -->`` is run from top to bottom in one empty folder: its ``sh`` blocks by bash (but for
 installations and ``zplan verify``, which needs torch), its output blocks as everywhere.
 """
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "cli.md"
 README = ROOT / "README.md"
 CHINESE = ROOT / "README.zh-CN.md"
-QUOTING = tuple(ROOT / "docs" / name for name in ("out-of-memory.md", "tutorial.md", "claims.md"))
+QUOTING = tuple(ROOT / "docs" / name for name in ("out-of-memory.md", "tutorial.md", "claims.md", "extending.md"))
 MODEL = ROOT / "docs" / "model.md"
 WIDTH = 80
 
@@ -41,9 +41,9 @@ BLOCK = re.compile(
 )
 """A marker with a command, a fenced block that this script writes, an end marker."""
 STEP = re.compile(BLOCK.pattern + r"|^```sh\n(?P<shell>.*?)^```$", re.DOTALL | re.MULTILINE)
-SESSION = "<!-- session -->"
+IN_ORDER = "<!-- run in order -->"
 LEFT_OUT = ("pip ", "zplan verify")
-"""Lines of a session that are not run here: tests/test_docs_commands.py does."""
+"""Lines of such a page that are not run here: tests/test_docs_commands.py does."""
 TABLE = re.compile(r"(?P<head><!-- table of terms -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 HEAD = """<!-- Written by docs/generate.py from the options themselves; do not edit. -->
@@ -74,7 +74,7 @@ Sizes: `GB` is 10^9 and `GiB` 2^30 bytes. A memory size without a unit is in GiB
 
 
 def environment(home: Path | None = None) -> dict[str, str]:
-    """What commands are run with: a fixed width, no colours, and in a session a home of its own."""
+    """What commands are run with: a fixed width, no colours, and for a page that is run in order a home of its own."""
     keep = ("PATH", "HOME", "SYSTEMROOT", "VIRTUAL_ENV")
     kept = {name: os.environ[name] for name in keep if name in os.environ}
     kept["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
@@ -144,7 +144,7 @@ def _block(match: re.Match[str], folder: Path = ROOT, env: Mapping[str, str] | N
 
 def with_blocks(text: str) -> str:
     """A document with every output block written anew."""
-    if SESSION not in text:
+    if IN_ORDER not in text:
         return BLOCK.sub(_block, text)
     with TemporaryDirectory() as name:
         folder, env = Path(name), environment(Path(name))
