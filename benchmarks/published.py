@@ -23,7 +23,7 @@ from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import kernel_scratch_bytes
-from zplan.spec import Plan
+from zplan.spec import Engine, Plan
 from zplan.units import GIB
 
 KINDS = ("allocated", "active", "reserved", "nvidia_smi", "unknown")
@@ -78,7 +78,7 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         return made
     try:
         found = estimate(made.plan)
-        without = [estimate(plan) for plan in _alternatives(made.plan)]
+        without = [estimate(plan) for plan in _alternatives(made)]
     except ZplanError as error:
         return Skipped(id=made.id, why=str(error))
     measured = row.get("measured") or {}
@@ -100,15 +100,31 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         expected=expected,
         high=high,
         ran_out=str(row.get("outcome")).lower() == "oom",
-        verdict=found.verdict,
+        verdict=_verdict([found, *without]),
         notes=made.notes,
         peak=f"{found.peak_moment.phase}: {found.peak_moment.name}",
     )
 
 
-def _alternatives(plan: Plan) -> list[Plan]:
-    """Other plans that the row can mean, for its bounds: compiled code may hold as much as eager code."""
-    return [replace(plan, job=replace(plan.job, compile=False))] if plan.job.compile else []
+def _alternatives(made: RowPlan) -> list[Plan]:
+    """Other plans that the row can mean, for its bounds.
+
+    Compiled code may hold as much as eager code; AdamW whose form is not told may be torch's foreach form; and whether FSDP
+    reduces gradients in every micro-step (less memory) or in the last one (accelerate's default) is told by no row.
+    """
+    plan, job = made.plan, made.plan.job
+    found = [replace(job, compile=False)] if job.compile else []
+    if any(note.startswith("form of AdamW not stated") for note in made.notes):
+        found.append(replace(job, optimizer="adamw_torch"))
+    if job.engine in (Engine.FSDP1, Engine.FSDP2) and job.grad_accum > 1 and job.lora is None:
+        found.append(replace(job, grad_accum=1))
+    return [replace(plan, job=other) for other in found]
+
+
+def _verdict(every: Sequence[Estimate]) -> str | None:
+    """``fits`` or ``oom`` only where all that the row can mean agree."""
+    verdicts = {one.verdict for one in every}
+    return verdicts.pop() if len(verdicts) == 1 else "tight"
 
 
 def _predicted(kind: str | None, found: Estimate, others: Sequence[Estimate]) -> tuple[int, int, int]:

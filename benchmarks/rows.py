@@ -139,12 +139,25 @@ def _model(row: Row, notes: list[str]) -> ModelSpec:
     """A preset of that name and size, else an architecture built from ``arch``."""
     arch = _completed(row, notes)
     named = _named_model(str(row["model"]))
-    if named is not None and (named.hidden_size, named.num_layers) == (arch.get("hidden"), arch.get("layers")):
+    named_tied = named is not None and named.tied_embeddings
+    own_attention = named is not None and named.family in ("mpt", "bloom") and _attention(row) is Attention.FLASH
+    if own_attention:
+        notes.append("flash attention: other code than transformers', taken as a sequential GPT-NeoX's")
+    if _implementation(row) != "transformers":
+        notes.append("litgpt's model code; its head is never tied")
+        arch["tied"] = False
+        # transformers' Phi spells its activation function out, which keeps more than the kernel that litgpt calls.
+        own_attention = named_tied or (named is not None and named.family == "phi")
+    if (
+        named is not None
+        and not own_attention
+        and (named.hidden_size, named.num_layers) == (arch.get("hidden"), arch.get("layers"))
+    ):
         return named
     missing = [key for key in ("layers", "hidden", "heads", "ffn", "vocab") if not isinstance(arch.get(key), int)]
     if missing:
         raise NoPlanError(f"architecture lacks {', '.join(missing)}")
-    config = _config(arch, int(row["seq"]), _attention(row) is Attention.FLASH)
+    config = _config(arch, int(row["seq"]), _attention(row) is Attention.FLASH, _implementation(row))
     notes.append(f"architecture built as {config['model_type']}")
     return read_config(config, name=str(row["model"]), source="arch of the row")
 
@@ -168,7 +181,7 @@ def _completed(row: Row, notes: list[str]) -> dict[str, Any]:
     return arch
 
 
-def _config(arch: Mapping[str, Any], seq: int, flash: bool) -> dict[str, Any]:
+def _config(arch: Mapping[str, Any], seq: int, flash: bool, code: str) -> dict[str, Any]:
     """A ``config.json`` with the sizes of ``arch`` in the family that is built like it."""
     heads, kv = arch["heads"], arch.get("kv_heads") or arch["heads"]
     tied = arch.get("tied") is True or "tied in hf" in str(arch.get("tied")).lower()
@@ -202,8 +215,9 @@ def _config(arch: Mapping[str, Any], seq: int, flash: bool) -> dict[str, Any]:
             "max_seq_len": max(seq, 2048),
             "tie_word_embeddings": tied,
         }
-    if arch.get("parallel_residual"):
-        return {**common, "model_type": "gpt_neox"}
+    plain = arch.get("bias") is False and arch["ffn"] == 4 * arch["hidden"] and flash
+    if arch.get("parallel_residual") or plain or (code == "litgpt" and kv == heads):
+        return {**common, "model_type": "gpt_neox", "use_parallel_residual": bool(arch.get("parallel_residual"))}
     if "alibi" in str(arch.get("pos", "")):
         sizes = {"hidden_size": arch["hidden"], "n_head": heads, "n_layer": arch["layers"], "vocab_size": arch["vocab"]}
         return {**sizes, "model_type": "bloom", "tie_word_embeddings": tied}
@@ -264,6 +278,8 @@ def _card_of_size(row: Row, notes: list[str]) -> GpuSpec:
     size = row.get("gpu_mem_gb")
     cards = [load_gpu(name) for name in list_gpus()]
     near = [card for card in cards if isinstance(size, int | float) and abs(card.label_gib - size) <= 1]
+    words = re.findall(r"[a-z]*\d+", str(row["gpu"]).lower())
+    near = [card for card in near if any(word in card.name for word in words)] or near
     if not near:
         raise NoPlanError(f"no card with {size} GB")
     found = min(near, key=lambda card: card.memory_bytes)
@@ -362,14 +378,16 @@ def _lora(row: Row, notes: list[str]) -> Lora | None:
     said = row.get("lora") or {}
     rank = said.get("r") or said.get("rank") or 16
     targets = said.get("targets")
+    dropout = bool(said.get("dropout"))
+    own_units = re.search(r"flat-?param", _everything(row)) is None
     if isinstance(targets, str) and "all" in targets:
         notes.append(f"LoRA targets {targets} taken as every linear layer but the head")
-        return Lora(rank=rank)
+        return Lora(rank=rank, dropout=dropout, own_units=own_units)
     if not isinstance(targets, list):
         if targets is not None:
             notes.append(f"LoRA targets {targets} taken as the query, key and value projections")
-            return Lora(rank=rank, targets=("q_proj", "k_proj", "v_proj"))
-        return Lora(rank=rank)
+            return Lora(rank=rank, targets=("q_proj", "k_proj", "v_proj"), dropout=dropout, own_units=own_units)
+        return Lora(rank=rank, dropout=dropout, own_units=own_units)
     aliases = {
         "k": "k_proj",
         "q": "q_proj",
@@ -386,8 +404,12 @@ def _lora(row: Row, notes: list[str]) -> Lora | None:
     names: list[str] = []
     for target in targets:
         word = str(target).split(" ")[0]
-        names += ["q_proj", "k_proj", "v_proj", "c_attn"] if word == "c_attn" else [aliases.get(word, word)]
-    return Lora(rank=rank, targets=tuple(names))
+        names += ["q_proj", "k_proj", "v_proj"] if word == "c_attn" else [aliases.get(word, word)]
+    if {"q_proj", "k_proj", "v_proj"} & set(names):
+        names += ["query_key_value", "qkv_proj", "c_attn", "Wqkv"]
+    if {"gate_proj", "up_proj"} & set(names):
+        names += ["gate_up_proj"]
+    return Lora(rank=rank, targets=tuple(names), dropout=dropout, own_units=own_units)
 
 
 def _offload(row: Row, engine: Engine) -> Offload:
@@ -417,6 +439,12 @@ def _grad_accum(row: Row, notes: list[str]) -> int:
     return int(row.get("grad_accum") or 1)
 
 
+def _implementation(row: Row) -> str:
+    """Whose model code ran: litgpt is known by its precision's name (Lightning Fabric) and its chunks of logits."""
+    fabric = re.search(r"-true|bf16-mixed", _text(row, "precision")) is not None
+    return "litgpt" if fabric and re.search(r"chunked lm_?head", _text(row, "ce")) else "transformers"
+
+
 def _quantize(words: str, notes: list[str]) -> Quantize:
     if "int8" in words or "8bit" in words or "8-bit" in words:
         return Quantize.INT8
@@ -443,6 +471,7 @@ def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
         checkpointing=_checkpointing(row, notes),
         attention=_attention(row),
         loss=_loss(row),
+        implementation=_implementation(row),
         compile=bool(row.get("compile")),
         lora=lora,
         quantize=quantize,

@@ -320,6 +320,11 @@ class Lora:
     rank: int
     targets: tuple[str, ...] = ("all-linear",)
     """Suffixes of module names, or ``all-linear`` (every linear layer but the head, as peft reads it)."""
+    dropout: bool = False
+    """Each adapter's input goes through dropout of its own."""
+    own_units: bool = True
+    """FSDP1: adapters are units of their own, as peft's wrap policy makes them. Where they share a flat parameter with the
+    frozen weights of their block, its gradient covers both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +348,8 @@ class Job:
     compile: bool = False
     lora: Lora | None = None
     quantize: Quantize | None = None
+    implementation: str = "transformers"
+    """Whose model code runs: ``transformers`` or ``litgpt``."""
     hpz: int = 1
     """ZeRO++ ``zero_hpz_partition_size``; 1 is off."""
     zero_init: bool | None = None

@@ -9,10 +9,30 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from zplan.memory.activations.adapters import dropout_bytes
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.spec import Attention, BlockSpec, Job, Weight, WeightKind
+from zplan.memory.implementations import LITGPT, LITGPT_LOGIT_BYTES, block_difference, with_difference
+from zplan.spec import Attention, BlockSpec, Job, Loss, ModelSpec, Weight, WeightKind
 
 MATMULS = (WeightKind.LINEAR, WeightKind.CONV1D)
+
+
+def differs(job: Job) -> bool:
+    """Whether a job does more to blocks than run or checkpoint them as a whole."""
+    saver = job.checkpointing
+    other = job.implementation != "transformers"
+    dropout = job.lora is not None and job.lora.dropout
+    return job.compile or other or dropout or saver.offloaded or saver.kind in ("selective", "selective-op")
+
+
+def other_head(head: PieceMemory, model: ModelSpec, job: Job, tokens: int) -> PieceMemory:
+    """The loss head of another implementation: all logits in 16 bits, whatever chunks they were made in."""
+    if job.implementation != LITGPT or job.loss is not Loss.CHUNKED:
+        return head
+    logits = LITGPT_LOGIT_BYTES * tokens * model.vocab_size
+    forward = tuple(one._replace(activation_bytes=one.activation_bytes + logits) for one in head.forward)
+    backward = tuple(one._replace(activation_bytes=one.activation_bytes + logits) for one in head.backward)
+    return replace(head, forward=forward, backward=backward)
 
 
 def changed(piece: PieceMemory, block: BlockSpec, job: Job, tokens: int, checkpointed: bool) -> PieceMemory:
@@ -20,6 +40,10 @@ def changed(piece: PieceMemory, block: BlockSpec, job: Job, tokens: int, checkpo
     kind = job.checkpointing.kind
     if job.compile:
         piece = compiled(piece, block, tokens, frozen=job.lora is not None)
+    difference = tokens * block_difference(block, job)
+    if job.lora is not None and job.lora.dropout and job.implementation != LITGPT:
+        difference += tokens * dropout_bytes(block.weights, job.lora)
+    piece = with_difference(piece, difference, checkpointed=checkpointed)
     if kind == "selective":
         # Attention's inside alone is computed again: no scores are kept. Flash attention keeps none to begin with.
         piece = replace(piece, kept_score_bytes=0)

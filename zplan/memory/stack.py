@@ -13,10 +13,10 @@ from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
 from zplan.memory.params import layout
-from zplan.memory.savers import changed
+from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Job, ModelSpec
+from zplan.spec import Attention, BlockSpec, Job, ModelSpec
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -83,6 +83,7 @@ def _static_facts(job: Job) -> JobFacts:
         compile=job.compile,
         lora=job.lora,
         quantize=job.quantize,
+        implementation=job.implementation,
     )
     return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute))
 
@@ -108,6 +109,21 @@ def stack_shape(model: ModelSpec, facts: CodeFacts) -> StackShape:
     )
 
 
+_MASKS = (Attention.FLASH, Attention.SDPA, Attention.EAGER)
+"""From no mask at all to one that is added to scores."""
+
+
+def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
+    """The kernel that a block's attention comes down to.
+
+    Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
+    attention; a window shorter than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
+    """
+    if attention is Attention.SDPA and (block.sliding_window is None or seq_len <= block.sliding_window):
+        return Attention.FLASH
+    return attention
+
+
 @lru_cache(maxsize=16384)
 def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Stack:
     """Evaluates the activation tables for one batch shape.
@@ -125,7 +141,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             model.block_kinds[kind],
             micro_batch=batch,
             seq_len=seq,
-            attention=job.attention,
+            attention=kernel(job.attention, model.block_kinds[kind], seq),
             mode=mode,
             checkpointed=flag,
             lora=adapters,
@@ -134,7 +150,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         )
         for kind, flag in shape.variants
     )
-    if job.compile or job.checkpointing.offloaded or job.checkpointing.kind in ("selective", "selective-op"):
+    if differs(job):
         pieces = tuple(
             changed(piece, model.block_kinds[kind], job, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
@@ -143,13 +159,14 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         model,
         micro_batch=batch,
         seq_len=seq,
-        attention=job.attention,
+        attention=max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index),
         mode=mode,
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
         lora=adapters,
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
+    head = other_head(head, model, job, batch * seq)
     return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
 
 

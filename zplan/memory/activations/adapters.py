@@ -61,6 +61,29 @@ class Without:
         return sum(self.product_bytes * (name in self.absent) + self.input_bytes.get(name, 0) for name in layers)
 
 
+def dropout_bytes(weights: Sequence[Weight], lora: Lora) -> int:
+    """Bytes per token that a block keeps more where each adapter has dropout.
+
+    Formula: 3 in per adapter (its dropped input in 16 bits and a mask of one byte), less 2 in for each input that adapters
+    shared and nothing else keeps.
+    Source: peft ``tuners/lora/layer.py`` (``lora_A(dropout(x))``); torch ``native_dropout`` keeps its mask.
+    """
+    layers = {w.name.removesuffix(".weight"): w for w in weights if has_adapter(w, lora)}
+    one_norm = _has_one_norm(weights)
+    more, shared = 0, {}
+    for name, weight in layers.items():
+        fan_in = weight.shape[0] if weight.kind is WeightKind.CONV1D else weight.shape[1]
+        more += 3 * fan_in
+        group = _input_of(name, one_norm, layers)
+        if group:
+            shared[group] = 2 * fan_in
+    return more - sum(shared.values())
+
+
+def _has_one_norm(weights: Sequence[Weight]) -> bool:
+    return sum(weight.kind is WeightKind.NORM and weight.name.endswith(".weight") for weight in weights) == 1
+
+
 def layer_of(module: str) -> str:
     """The linear layer that a module is, or is an adapter of."""
     return module.split(".lora_", maxsplit=1)[0]
@@ -80,7 +103,7 @@ def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> With
         return None
     known = dict.fromkeys(layer_of(name) for name in reversed(order) if ".lora_" in name)
     running = tuple(name for name in known if name in layers)
-    one_norm = sum(weight.kind is WeightKind.NORM and weight.name.endswith(".weight") for weight in weights) == 1
+    one_norm = _has_one_norm(weights)
     inputs: dict[str, list[str]] = {}
     for name in running:
         inputs.setdefault(_input_of(name, one_norm, layers), []).append(name)

@@ -78,7 +78,8 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
         after[variant].append((index, held(gathered, root_grads + sums[-1] + max(sums[-1], flats[index]))))
         kept -= e * unit.whole if job.stage == 2 else 0
         waiting -= flats[index] if job.grad_accum > 1 else 0
-        sharded += states.grad * unit.trainable_stored
+        # CPUOffload copies each reduced shard to the host and drops it (``_runtime_utils.py``, ``_post_reduce_grad_callback``).
+        sharded += states.grad * unit.trainable_stored if job.offload is Offload.NONE else 0
     stem_sums = _running_sum(
         [e * groups.stem.tensors[w].numel for w in orders.stem if groups.stem.tensors[w].trainable]
     )

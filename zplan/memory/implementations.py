@@ -1,0 +1,59 @@
+"""Model code other than transformers': how its blocks and loss head differ from the tables.
+
+Each function returns bytes per token on top of (or below) what transformers' code of the same architecture keeps for backward,
+read off the code named as its source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from zplan.memory.activations.base import Instant, PieceMemory
+from zplan.spec import BlockSpec, Job, WeightKind
+
+LITGPT = "litgpt"
+IMPLEMENTATIONS = ("transformers", LITGPT)
+LITGPT_LOGIT_BYTES = 4
+"""Per logit: all chunks' 16-bit logits stay in a list, and each chunk's 16-bit log-softmax is kept (``litgpt/utils.py``,
+``chunked_cross_entropy``)."""
+
+
+def block_difference(block: BlockSpec, job: Job) -> int:
+    """Bytes per token that a block of the job's implementation keeps beyond transformers' code.
+
+    Formula, litgpt: with grouped heads keys and values repeated to all heads, 4 ad - 4 kd; trainable RMS norms keep their
+    normalised form in fp32, 2 w more each; adapters on some of query, key and value keep their padded sum's source, 2 per
+    output element, and a dropout mask of their input, h.
+    Source: litgpt 0.5 ``model.py`` (``CausalSelfAttention.forward``, ``RMSNorm.forward``), ``lora.py``
+    (``LoRAQKVLinear.zero_pad``: ``index_copy``); saved tensors counted on the real code without data.
+    """
+    if job.implementation != LITGPT:
+        return 0
+    sizes = dict(block.dims)
+    heads, shared, head, hidden = (sizes.get(name, 0) for name in ("a", "k", "d", "h"))
+    more = 4 * head * (heads - shared) if shared < heads else 0
+    biases = {weight.name for weight in block.weights if weight.name.endswith(".bias")}
+    if job.lora is None:
+        norms = [w for w in block.weights if w.kind is WeightKind.NORM and w.name.endswith(".weight")]
+        return more + sum(2 * w.numel for w in norms if w.name.removesuffix("weight") + "bias" not in biases)
+    parts = {"q_proj": head * heads, "k_proj": head * shared, "v_proj": head * shared}
+    adapted = [size for name, size in parts.items() if name in job.lora.targets]
+    if adapted:
+        more += hidden + (2 * sum(adapted) if len(adapted) < len(parts) else 0)
+    return more
+
+
+def with_difference(piece: PieceMemory, difference: int, *, checkpointed: bool) -> PieceMemory:
+    """Returns a block that keeps ``difference`` bytes more through backward; a checkpointed one holds them while it runs."""
+    if not difference:
+        return piece
+
+    def more(one: Instant) -> Instant:
+        return one._replace(activation_bytes=max(0, one.activation_bytes + difference))
+
+    return replace(
+        piece,
+        kept_bytes=piece.kept_bytes if checkpointed else piece.kept_bytes + difference,
+        forward=piece.forward if checkpointed else tuple(more(one) for one in piece.forward),
+        backward=tuple(more(one) for one in piece.backward),
+    )
