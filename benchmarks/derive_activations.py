@@ -10,6 +10,7 @@ formula in those dimensions; instants that cannot be a peak are dropped. Needs t
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -23,7 +24,12 @@ TARGET = Path(__file__).resolve().parent.parent / "zplan" / "memory" / "activati
 
 def main() -> None:
     """Writes one module per family and mode."""
-    asked, failed = sys.argv[1:], False
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = (*FAMILIES, *(mode.value for mode in ComputeMode), "lora")
+    parser.add_argument("what", nargs="*", metavar="FAMILY|MODE|lora", help=f"any of: {', '.join(choices)}")
+    asked, failed = parser.parse_args().what, False
+    if unknown := [word for word in asked if word not in choices]:
+        parser.error(f"unknown: {', '.join(unknown)}")
     lora = "lora" in asked
     modes = [ComputeMode(word) for word in asked if word in set(ComputeMode)] or list(ComputeMode)
     for name in [word for word in asked if word in FAMILIES] or FAMILIES:

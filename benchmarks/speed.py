@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -109,6 +110,16 @@ def search_speed(runs: int = 3) -> tuple[float, int, int]:
     return float(best[0]), int(best[1]), int(best[2])
 
 
+def dryrun() -> dict[str, Any]:
+    """Seconds and real memory of the dry runs of ``dryrun_speed.py``; nothing where torch is not installed."""
+    if find_spec("torch") is None or find_spec("deepspeed") is None:
+        return {}
+    command = (sys.executable, str(Path(__file__).with_name("dryrun_speed.py")), "--json")
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)["dryrun"]
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -124,7 +135,7 @@ def main() -> None:
         "search_seconds": round(searched, 4),
         "search_plans": decided,
         "search_plans_priced": looked_at,
-        "dryrun": {},
+        "dryrun": dryrun(),
         "cold_seconds": {"zplan": round(ours, 4), "imports": round(floor, 4), "runs": arguments.runs},
         "plans_priced": priced,
     }
@@ -134,6 +145,8 @@ def main() -> None:
     cold = f"{result['cold_ratio']:.2f} of importing typer, rich and pydantic ({floor * 1000:.0f} ms)"
     print(f"start:  {ours * 1000:.0f} ms, {cold}")
     print(f"search: {searched * 1000:.0f} ms for {decided:,} plans, {looked_at:,} of them priced")
+    for name, took in result["dryrun"].items():
+        print(f"dry run of {name}: {took['seconds']:.1f} s, {took['peak_gib']:.2f} GiB")
     print(f"plans:  {per_second:,.0f} per second on one core ({priced:,} different plans)")
 
 

@@ -90,7 +90,7 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
         OptimizerSpec(
             name="lion",
             state_bytes_fp32=4,
-            state_bytes_16bit=2,
+            state_bytes_16bit=4,
             step_temporary_copies=0,
             source="one momentum; arXiv:2302.06675, bitsandbytes/optim/lion.py",
         ),

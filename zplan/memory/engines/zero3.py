@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
+from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.prefetch import model_calls, replay
 from zplan.memory.engines.walk import GradOrders, constant_track
+from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
@@ -225,26 +226,6 @@ def _step_moments(
     )
 
 
-def _host(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec) -> HostTerms:
-    """Host tensors: 18 bytes per offloaded element with the optimizer, 20 with parameters as well."""
-    if job.offload is Offload.NONE:
-        return HostTerms()
-    offloaded = sum(parts.sub_groups) - sum(_on_gpu_sub_groups(parts, job))
-    steady = {
-        TermKey.HOST_MASTER: states.optimized * offloaded,
-        TermKey.HOST_OPTIMIZER: state_bytes(optimizer, offloaded, states.optimized),
-        TermKey.HOST_GRADS: states.optimized * offloaded + states.grad * parts.trainable,
-        TermKey.HOST_PARAMS: states.param * (parts.trainable + parts.frozen) if job.offload is Offload.ALL else 0,
-    }
-    pinned: tuple[int, ...] = ()
-    if job.deepspeed.pin_memory:
-        pinned = (states.grad * parts.trainable, *(states.optimized * size for size in parts.sub_groups))
-        if job.offload is Offload.ALL:
-            pinned += (states.param * (parts.trainable + parts.frozen),)
-    terms = {key: size for key, size in steady.items() if size}
-    return HostTerms(terms, sum(terms.values()), pinned)
-
-
 def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int) -> EngineMemory:
     """DeepSpeed stage 3 on one rank.
 
@@ -261,7 +242,15 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
         passes=(Pass(steady, forward, backward, (reducing,)),),
         step=_step_moments(steady, parts, job, states, optimizer),
         init=_init_moments(steady, groups, parts, job, states, ranks),
-        host=_host(parts, job, states, optimizer),
+        host=zero3_host(
+            parts.sub_groups,
+            _on_gpu_sub_groups(parts, job),
+            parts.trainable + parts.frozen,
+            parts.trainable,
+            job,
+            states,
+            optimizer,
+        ),
         states=states,
         grad_bytes=states.grad,
     )
