@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rows import Skipped, load_rows, row_plan
+from rows import RowPlan, Skipped, load_rows, row_plan
 
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import kernel_scratch_bytes
-from zplan.spec import Engine, Plan
+from zplan.spec import Attention, Engine, Plan
 from zplan.units import GIB
 
 KINDS = ("allocated", "active", "reserved", "nvidia_smi", "unknown")
@@ -77,7 +77,7 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
     if isinstance(made, Skipped):
         return made
     try:
-        found = estimate(made.plan)
+        made, found = _estimated(made)
         without = [estimate(plan) for plan in _alternatives(made)]
     except ZplanError as error:
         return Skipped(id=made.id, why=str(error))
@@ -104,6 +104,17 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         notes=made.notes,
         peak=f"{found.peak_moment.phase}: {found.peak_moment.name}",
     )
+
+
+def _estimated(made: RowPlan) -> tuple[RowPlan, Estimate]:
+    """The estimate; without attention's scores where there is no table with them, which is then a lower bound."""
+    try:
+        return made, estimate(made.plan)
+    except ZplanError:
+        if made.plan.job.attention is not Attention.EAGER:
+            raise
+    plan = replace(made.plan, job=replace(made.plan.job, attention=Attention.FLASH))
+    return replace(made, plan=plan, notes=(*made.notes, "eager attention's scores not counted")), estimate(plan)
 
 
 def _alternatives(made: RowPlan) -> list[Plan]:

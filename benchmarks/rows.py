@@ -166,13 +166,14 @@ def _completed(row: Row, notes: list[str]) -> dict[str, Any]:
     """The architecture, with what follows from the number of parameters: an MLP of four times the width, the vocabulary."""
     arch = dict(row.get("arch") or {})
     hidden, layers, params = arch.get("hidden"), arch.get("layers"), row.get("params_b")
-    if not all(isinstance(size, int) for size in (hidden, layers)) or "experts" in arch:
+    if not isinstance(hidden, int) or not isinstance(layers, int) or "experts" in arch:
         return arch
-    gated = "glu" in str(arch.get("mlp", "swiglu"))
-    if "ffn" not in arch and not gated:
+    gated = "glu" in str(arch.get("mlp", "gelu" if "gpt" in str(row["model"]).lower() else "swiglu"))
+    arch.setdefault("mlp", "swiglu" if gated else "gelu")
+    if arch.get("ffn") is None and not gated:
         arch["ffn"] = 4 * hidden
         notes.append("MLP width not stated: four times the hidden size")
-    if "vocab" not in arch and isinstance(params, int | float) and isinstance(arch.get("ffn"), int):
+    if arch.get("vocab") is None and isinstance(params, int | float) and isinstance(arch.get("ffn"), int):
         heads, kv = arch.get("heads") or 1, arch.get("kv_heads") or arch.get("heads") or 1
         block = hidden * hidden * (2 + 2 * kv / heads) + (3 if gated else 2) * hidden * arch["ffn"]
         tables = 1 if arch.get("tied") is True else 2
@@ -215,6 +216,11 @@ def _config(arch: Mapping[str, Any], seq: int, flash: bool, code: str) -> dict[s
             "max_seq_len": max(seq, 2048),
             "tie_word_embeddings": tied,
         }
+    if arch.get("parallel_residual") and kv != heads:
+        several = {"new_decoder_architecture": True, "num_kv_heads": kv} if kv > 1 else {"multi_query": True}
+        sizes = {"hidden_size": arch["hidden"], "vocab_size": arch["vocab"], "tie_word_embeddings": tied}
+        counts = {"num_hidden_layers": arch["layers"], "num_attention_heads": heads}
+        return {**sizes, **counts, **several, "model_type": "falcon", "parallel_attn": True, "bias": False}
     plain = arch.get("bias") is False and arch["ffn"] == 4 * arch["hidden"] and flash
     if arch.get("parallel_residual") or plain or (code == "litgpt" and kv == heads):
         return {**common, "model_type": "gpt_neox", "use_parallel_residual": bool(arch.get("parallel_residual"))}
@@ -278,7 +284,7 @@ def _card_of_size(row: Row, notes: list[str]) -> GpuSpec:
     size = row.get("gpu_mem_gb")
     cards = [load_gpu(name) for name in list_gpus()]
     near = [card for card in cards if isinstance(size, int | float) and abs(card.label_gib - size) <= 1]
-    words = re.findall(r"[a-z]*\d+", str(row["gpu"]).lower())
+    words = re.findall(r"\d{3,}", str(row["gpu"]).lower())
     near = [card for card in near if any(word in card.name for word in words)] or near
     if not near:
         raise NoPlanError(f"no card with {size} GB")

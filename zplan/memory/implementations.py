@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from zplan.memory.activations.adapters import dropout_bytes
 from zplan.memory.activations.base import Instant, PieceMemory
 from zplan.spec import BlockSpec, Job, WeightKind
 
@@ -23,7 +24,7 @@ def block_difference(block: BlockSpec, job: Job) -> int:
 
     Formula, litgpt: with grouped heads keys and values repeated to all heads, 4 ad - 4 kd; trainable RMS norms keep their
     normalised form in fp32, 2 w more each; adapters on some of query, key and value keep their padded sum's source, 2 per
-    output element, and a dropout mask of their input, h.
+    output element, and a dropout mask of their input, h; other adapters a dropped input of their own, 3 in.
     Source: litgpt 0.5 ``model.py`` (``CausalSelfAttention.forward``, ``RMSNorm.forward``), ``lora.py``
     (``LoRAQKVLinear.zero_pad``: ``index_copy``); saved tensors counted on the real code without data.
     """
@@ -36,8 +37,11 @@ def block_difference(block: BlockSpec, job: Job) -> int:
     if job.lora is None:
         norms = [w for w in block.weights if w.kind is WeightKind.NORM and w.name.endswith(".weight")]
         return more + sum(2 * w.numel for w in norms if w.name.removesuffix("weight") + "bias" not in biases)
+    fused = ("q_proj", "k_proj", "v_proj", "query_key_value", "qkv_proj", "c_attn", "Wqkv")
+    more += dropout_bytes([w for w in block.weights if not w.name.removesuffix(".weight").endswith(fused)], job.lora)
     parts = {"q_proj": head * heads, "k_proj": head * shared, "v_proj": head * shared}
-    adapted = [size for name, size in parts.items() if name in job.lora.targets]
+    everything = job.lora.targets == ("all-linear",)
+    adapted = [size for name, size in parts.items() if everything or name in job.lora.targets]
     if adapted:
         more += hidden + (2 * sum(adapted) if len(adapted) < len(parts) else 0)
     return more
