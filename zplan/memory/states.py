@@ -37,6 +37,11 @@ def model_states(
     )
 
 
+def has_16bit_base(job: Job) -> bool:
+    """Whether adapters train on a base in 16 bits; not one whose norms and embeddings are fp32 beside packed weights."""
+    return job.lora is not None and job.quantize is None and not job.lora.fp32_base
+
+
 def state_sizes(job: Job) -> StateBytes:
     """Bytes per element of each copy that the job's engine keeps."""
     if job.engine is Engine.DEEPSPEED:
@@ -44,5 +49,6 @@ def state_sizes(job: Job) -> StateBytes:
     if job.quantize is not None and job.engine in (Engine.FSDP1, Engine.FSDP2):
         # Flat tensors have one dtype: packed weights, norms and adapters are all kept in 16 bits (``bnb_4bit_quant_storage``).
         return torch_bytes(Precision.BF16_PURE, ComputeMode.CAST)
-    mode = ComputeMode.CAST if job.engine in (Engine.FSDP1, Engine.FSDP2) else ComputeMode.AUTOCAST
-    return torch_bytes(job.precision, mode)
+    # Under autocast a base that is in 16 bits already has nothing to cast, so its blocks keep what 16-bit code keeps.
+    cast = job.engine in (Engine.FSDP1, Engine.FSDP2) or has_16bit_base(job)
+    return torch_bytes(job.precision, ComputeMode.CAST if cast else ComputeMode.AUTOCAST)

@@ -148,7 +148,7 @@ def not_counted(jobs: Sequence[Job]) -> list[str]:
     """What was asked for but does not change the numbers yet, so that nobody takes them for more than they are."""
     notes = {
         "ZeRO++ secondary shards are not counted (--hpz)": any(job.hpz > 1 for job in jobs),
-        "what goes to NVMe is counted as host RAM (--offload-to)": any(
+        "NVMe offload as the engine's source has it; no run was held against it (--offload-to)": any(
             job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE for job in jobs
         ),
         "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)": any(

@@ -11,8 +11,9 @@ from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, con
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
+from zplan.memory.states import has_16bit_base
 from zplan.memory.timeline import Level, Pass, level
-from zplan.spec import Engine, Job
+from zplan.spec import Engine, Job, Precision
 
 
 def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec) -> EngineMemory:
@@ -23,7 +24,9 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: O
     """
     states = torch_bytes(job.precision, ComputeMode.AUTOCAST)
     numel = groups.trainable
-    frozen = states.param * (groups.total + groups.adapters - numel)
+    # Adapters train on a base that is loaded in 16 bits, unless everything is fp32.
+    base_bytes = 2 if job.precision is not Precision.FP32 and has_16bit_base(job) else states.param
+    frozen = base_bytes * (groups.total + groups.adapters - numel)
     grads = states.grad * numel
     steady = {
         TermKey.PARAMS: states.param * numel + frozen,

@@ -5,9 +5,11 @@ Source throughout: torch 2.13 ``distributed/fsdp/_flat_param.py`` and ``_runtime
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
-from zplan.memory.engines.units import Units, make_units, root_whole_bytes, steady_terms
+from zplan.memory.engines.units import Units, init_bytes, make_units, steady_terms
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
@@ -100,6 +102,10 @@ def fsdp1_memory(
     """
     states = torch_bytes(job.precision, ComputeMode.CAST)
     units = make_units(groups, job, ranks, rank)
+    if ranks == 1:
+        # One rank makes any strategy NO_SHARD: only a cast copy is made around each unit, and none where nothing is cast.
+        job = replace(job, stage=3)
+        units = replace(units, compute=units.compute if units.compute != states.param else 0)
     on_gpu = job.offload is Offload.NONE
     steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
     waiting = units.compute * units.total("trainable_whole") if job.grad_accum > 1 else 0
@@ -115,9 +121,8 @@ def fsdp1_memory(
         step[TermKey.OPTIMIZER_TEMPORARIES] = (
             optimizer.step_temporary_copies * states.optimized * units.total("trainable")
         )
-    # The root is flattened last: its tensors and the flat copy are on the GPU beside the shards of everything.
-    whole = 2 * root_whole_bytes(units, states) if ranks > 1 else 0
-    init = {TermKey.PARAMS: steady.get(TermKey.PARAMS, 0), TermKey.GATHERED_PARAMS: whole}
+    params = steady.get(TermKey.PARAMS, 0)
+    init = {TermKey.PARAMS: params, TermKey.GATHERED_PARAMS: init_bytes(units, states, params, 2) - params}
     host = HostTerms()
     if not on_gpu:
         shard = units.total("stored")
@@ -139,8 +144,8 @@ def fsdp1_memory(
                 {**steady, TermKey.UNSHARDED_GRADS: waiting, TermKey.GATHERED_PARAMS: whole_blocks},
             ),
         ),
-        init=(Moment("init", "root sharded last", {key: size for key, size in init.items() if size}),),
+        init=(Moment("init", "units sharded one by one", init),),
         host=host,
         states=states,
-        grad_bytes=units.compute,
+        grad_bytes=states.param if ranks == 1 and not units.compute else units.compute,
     )

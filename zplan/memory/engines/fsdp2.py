@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
-from zplan.memory.engines.units import Unit, Units, make_units, root_whole_bytes, steady_terms
+from zplan.memory.engines.units import Unit, Units, init_bytes, make_units, steady_terms
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
@@ -235,10 +235,10 @@ def _with(track: Track, key: str, size: int) -> Track:
 
 
 def _init(units: Units, sharded: dict[str, int], states: StateBytes) -> Moment:
-    """Init: the root comes last; its whole tensors are on the GPU beside the shards of everything."""
-    whole = root_whole_bytes(units, states) if units.ranks > 1 else 0
-    terms = {TermKey.PARAMS: sharded[TermKey.PARAMS], TermKey.GATHERED_PARAMS: whole}
-    return Moment("init", "root sharded last", {key: size for key, size in terms.items() if size})
+    """Init: units are sharded one by one; the one at hand is whole on the GPU beside the shards of all before it."""
+    params = sharded[TermKey.PARAMS]
+    terms = {TermKey.PARAMS: params, TermKey.GATHERED_PARAMS: init_bytes(units, states, params, 1) - params}
+    return Moment("init", "units sharded one by one", terms)
 
 
 def _host(job: Job, states: StateBytes, optimizer: OptimizerSpec, units: Units) -> HostTerms:

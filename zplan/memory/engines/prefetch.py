@@ -8,7 +8,7 @@ Source: DeepSpeed 0.19 ``runtime/zero/partitioned_param_coordinator.py`` (``fetc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from zplan.memory.engines.walk import GradOrders
@@ -118,8 +118,12 @@ class _Group:
 class _Coordinator:
     """The state of the coordinator over one forward and backward pass."""
 
-    def __init__(self, trace: Sequence[tuple[bool, Call]], options: DeepSpeedOptions) -> None:
+    def __init__(self, trace: Sequence[tuple[bool, Call]], options: DeepSpeedOptions, stashable: Set[int]) -> None:
         self.options = options
+        self.stashable = stashable
+        self.stashed: dict[int, int] = {}
+        self.stash = 0
+        """Elements of released weights that autograd still holds."""
         self.available = 0
         self.flats = 0
         """Elements of flat buffers that live beside the copies made from them."""
@@ -184,7 +188,7 @@ class _Coordinator:
                 prefetching += numel
         self._gather(chosen)
 
-    def release(self, call: Call, step: int) -> None:
+    def release(self, call: Call, step: int, backward: bool) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
         for index, numel in call.own:
             if index not in self.gathered or self.fetched_for.get(index, -1) > step:
@@ -197,18 +201,29 @@ class _Coordinator:
                 continue
             self.gathered.discard(index)
             self.available -= numel
+            if index in self.stashable and not backward:
+                self.stashed[index] = numel
+                self.stash += numel
+
+    def used_up(self, call: Call) -> None:
+        """A module's backward is over: autograd lets go of the weights that it saved."""
+        for index, _ in call.own:
+            self.stash -= self.stashed.pop(index, 0)
 
 
-def replay(pieces: Sequence[PieceCalls], checkpointed: Sequence[bool], options: DeepSpeedOptions) -> Iterator[Gathered]:
+def replay(
+    pieces: Sequence[PieceCalls], checkpointed: Sequence[bool], options: DeepSpeedOptions, stashable: Set[int]
+) -> Iterator[Gathered]:
     """Replays one traced forward and backward pass.
 
     Args:
         pieces: Calls of stem, blocks and head in forward order.
         checkpointed: For each block whether it is recomputed in backward.
         options: Limits of the coordinator.
+        stashable: Tensors that autograd saves as they are gathered, so that releasing them in forward frees nothing.
 
     Yields:
-        For every module call how many elements are gathered while it runs.
+        For every module call how many elements are gathered, or still held by autograd, while it runs.
     """
     trace: list[tuple[bool, Call]] = [(False, call) for piece in pieces for call in piece.forward]
     depth = len(pieces) - 2
@@ -216,8 +231,11 @@ def replay(pieces: Sequence[PieceCalls], checkpointed: Sequence[bool], options: 
         if 1 <= number <= depth and checkpointed[number - 1]:
             trace += [(True, call) for call in pieces[number].forward]
         trace += [(True, call) for call in pieces[number].backward]
-    coordinator = _Coordinator(trace, options)
+    coordinator = _Coordinator(trace, options, stashable)
     for step, (backward, call) in enumerate(trace):
         coordinator.fetch(call, step)
-        yield Gathered(backward, call.piece, call.module, coordinator.available + coordinator.flats)
-        coordinator.release(call, step)
+        held = coordinator.available + coordinator.flats + coordinator.stash
+        yield Gathered(backward, call.piece, call.module, held)
+        coordinator.release(call, step, backward)
+        if backward:
+            coordinator.used_up(call)

@@ -109,7 +109,23 @@ def steady_terms(units: Units, states: StateBytes, optimizer: OptimizerSpec, ada
     }
 
 
-def root_whole_bytes(units: Units, states: StateBytes) -> int:
-    """The root's tensors before they are sharded, in their own dtypes."""
-    trained = units.root.trainable_exact
-    return states.param * trained + frozen_bytes(states, units) * (units.root.exact - trained)
+def _whole_bytes(unit: Unit, units: Units, states: StateBytes) -> int:
+    """A unit's tensors before they are sharded, in their own dtypes."""
+    return states.param * unit.trainable_exact + frozen_bytes(states, units) * (unit.exact - unit.trainable_exact)
+
+
+def init_bytes(units: Units, states: StateBytes, params_bytes: int, copies: int) -> int:
+    """Peak of sharding a model unit by unit, blocks first and the root last.
+
+    Args:
+        units: The units.
+        states: Bytes per element.
+        params_bytes: All shards of this rank.
+        copies: How often a unit is on the GPU whole while it is sharded (FSDP1 flattens it into a copy).
+    """
+    if units.ranks == 1:
+        return params_bytes + _whole_bytes(units.root, units, states)
+    root = params_bytes + copies * _whole_bytes(units.root, units, states)
+    stored = units.total("stored") or 1
+    blocks = params_bytes - params_bytes * units.root.stored // stored
+    return max(root, *(blocks + copies * _whole_bytes(kind, units, states) for kind in units.kinds))

@@ -129,7 +129,7 @@ class _Reducer:
         if not self.bucket:
             return 0
         flatten = self._flatten()
-        copied = 0
+        copied, before = 0, self.own_buffer
         for index, numel in self.bucket:
             if index in self.part.owned:
                 if self.offload:
@@ -142,7 +142,8 @@ class _Reducer:
             freed = self.grad * self.elements
         self.held -= freed
         self.bucket, self.elements = [], 0
-        return freed + max(flatten, copied)
+        # The flat copy is gone before the partition's own buffer is made.
+        return freed + max(flatten - (self.own_buffer - before), copied)
 
     def add(self, index: int, numel: int, piled_up: bool = False) -> int:
         """A gradient is handed over; returns the temporary bytes of the reduction that it may trigger.
@@ -166,9 +167,11 @@ def _host(part: _Partition, groups: Layout, job: Job, states: StateBytes, optimi
         return HostTerms()
     numel, scratch = part.numel, states.param * groups.largest_trainable
     moments = state_bytes(optimizer, numel, states.optimized)
+    # Earlier micro-steps leave each owned gradient, whole, in a host tensor of its own (``accumulated_grads_in_cpu``).
+    accumulated = states.grad * part.owned_numel if job.grad_accum > 1 and job.stage == 2 else 0
     steady = {
         TermKey.HOST_MASTER: states.optimized * numel,
-        TermKey.HOST_GRADS: states.optimized * numel,
+        TermKey.HOST_GRADS: states.optimized * numel + accumulated,
         TermKey.HOST_OPTIMIZER: moments,
         TermKey.HOST_STAGING: states.param * numel + scratch,
     }

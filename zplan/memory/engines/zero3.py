@@ -11,15 +11,15 @@ from functools import lru_cache
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.prefetch import model_calls, replay
-from zplan.memory.engines.walk import GradOrders, constant_track
+from zplan.memory.engines.walk import GradOrders, constant_track, piece_offsets
 from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level, plus
-from zplan.spec import DeepSpeedOptions, Job, Offload, WeightKind
+from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
+from zplan.spec import DeepSpeedOptions, Job, Offload, Precision, WeightKind
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
@@ -138,20 +138,17 @@ def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, ele
     pieces = model_calls(groups, orders, options.param_persistence_threshold)
     checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
     collected: dict[tuple[bool, int], dict[str, int]] = {}
-    for entry in replay(pieces, checkpointed, options):
+    for entry in replay(pieces, checkpointed, options, _stashable(groups, orders, options)):
         modules = collected.setdefault((entry.backward, entry.piece), {"": 0})
         for key in (entry.module, ""):
             modules[key] = max(modules.get(key, 0), entry.numel)
-    stashed = _stashed(groups, orders, options)
-    forward = _track(False, collected, orders, stashed, element_bytes)
-    return forward, _track(True, collected, orders, stashed, element_bytes)
+    return _track(False, collected, orders, element_bytes), _track(True, collected, orders, element_bytes)
 
 
 def _track(
     backward: bool,
     collected: dict[tuple[bool, int], dict[str, int]],
     orders: GradOrders,
-    stashed: list[int],
     element_bytes: int,
 ) -> Track:
     """One pass of the replay as a track; code outside of a module with matrices gets the largest of its piece."""
@@ -163,41 +160,28 @@ def _track(
 
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
-        held = element_bytes * stashed[index + backward]
         for module, value in levels(index).items():
-            points[variant].setdefault(module, []).append((index, plus(value, TermKey.GATHERED_PARAMS, held)))
+            points[variant].setdefault(module, []).append((index, value))
     blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
-    head = {
-        module: plus(value, TermKey.GATHERED_PARAMS, element_bytes * stashed[-1])
-        for module, value in levels(depth).items()
-    }
-    return Track("module", levels(-1), tuple(blocks), head)
+    return Track("module", levels(-1), tuple(blocks), levels(depth))
 
 
-def _stashed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> list[int]:
-    """Elements of gathered weights that autograd keeps from the forward of blocks 0..i-1 until their backward.
+def _stashable(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> frozenset[int]:
+    """Tensors of blocks that autograd keeps from forward until their backward.
 
     ``memory_efficient_linear`` frees the weights of ``F.linear``; transposed linear layers (GPT-2) and stacked experts are
     not covered (``runtime/zero/linear.py``), and without it nothing is. Recomputed blocks keep nothing.
     """
-    covered = options.memory_efficient_linear
-    per_variant = []
-    for kind, recomputed in zip(orders.variant_kinds, orders.checkpointed, strict=True):
-        kinds = (
-            (WeightKind.CONV1D, WeightKind.EXPERTS)
-            if covered
-            else (WeightKind.CONV1D, WeightKind.EXPERTS, WeightKind.LINEAR)
-        )
-        sizes = (
-            t.numel
-            for t in groups.kinds[kind].tensors
-            if t.kind in kinds and t.numel > options.param_persistence_threshold
-        )
-        per_variant.append(0 if recomputed else sum(sizes))
-    sums = [0]
-    for variant in orders.layers:
-        sums.append(sums[-1] + per_variant[variant])
-    return sums
+    kinds = {WeightKind.CONV1D, WeightKind.EXPERTS}
+    if not options.memory_efficient_linear:
+        kinds.add(WeightKind.LINEAR)
+    found: set[int] = set()
+    offsets, _ = piece_offsets(groups)
+    for index, variant in enumerate(orders.layers):
+        if not orders.checkpointed[variant]:
+            tensors = groups.kinds[orders.variant_kinds[variant]].tensors
+            found.update(offsets[index] + which for which, tensor in enumerate(tensors) if tensor.kind in kinds)
+    return frozenset(found)
 
 
 def _step_moments(
@@ -217,7 +201,9 @@ def _step_moments(
         TermKey.GRADS_FP32: cast or states.grad * numel,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
     }
-    norm = {**working, TermKey.OPTIMIZER_TEMPORARIES: NORM_BYTES * parts.largest}
+    # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).
+    overflow = parts.trainable if job.precision is Precision.FP16 else 0
+    norm = {**working, TermKey.OPTIMIZER_TEMPORARIES: max(NORM_BYTES * parts.largest, overflow)}
     return (
         Moment("step", "gradient norm", norm),
         Moment("step", "sub-group gradients flattened and cast", flattening),

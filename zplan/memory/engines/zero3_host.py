@@ -9,7 +9,7 @@ from __future__ import annotations
 from zplan.memory.engines.base import HostTerms, StateBytes
 from zplan.memory.moments import TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
-from zplan.spec import Job, Offload, OffloadTo
+from zplan.spec import Job, Offload, OffloadTo, Precision
 
 
 def zero3_host(
@@ -53,7 +53,9 @@ def zero3_host(
         if job.offload is Offload.ALL:
             pinned += (states.param * params,)
     terms = {key: size for key, size in steady.items() if size}
-    return HostTerms(terms, sum(terms.values()), pinned)
+    # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).
+    overflow = trainable if job.precision is Precision.FP16 else 0
+    return HostTerms(terms, sum(terms.values()) + overflow, pinned)
 
 
 def _nvme(
