@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rows import RowPlan, Skipped, load_rows, row_plan
+from rows import UNSAID_ADAMW, UNSAID_CHECKPOINTING, RowPlan, Skipped, load_rows, row_plan
 
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import kernel_scratch_bytes
-from zplan.spec import Attention, Engine, Plan
+from zplan.spec import Attention, Checkpointing, Engine, Plan
 from zplan.units import GIB
 
 KINDS = ("allocated", "active", "reserved", "nvidia_smi", "unknown")
@@ -120,12 +120,15 @@ def _estimated(made: RowPlan) -> tuple[RowPlan, Estimate]:
 def _alternatives(made: RowPlan) -> list[Plan]:
     """Other plans that the row can mean, for its bounds.
 
-    Compiled code may hold as much as eager code; AdamW whose form is not told may be torch's foreach form; and whether FSDP
-    reduces gradients in every micro-step (less memory) or in the last one (accelerate's default) is told by no row.
+    Compiled code may hold as much as eager code; AdamW whose form is not told may be torch's foreach form; whether FSDP
+    reduces gradients in every micro-step (less memory) or in the last one (accelerate's default) is told by no row; and
+    checkpointing that is not told may be on.
     """
     plan, job = made.plan, made.plan.job
     found = [replace(job, compile=False)] if job.compile else []
-    if any(note.startswith("form of AdamW not stated") for note in made.notes):
+    if UNSAID_CHECKPOINTING in made.notes:
+        found.append(replace(job, checkpointing=Checkpointing(kind="full")))
+    if UNSAID_ADAMW in made.notes:
         found.append(replace(job, optimizer="adamw_torch"))
     if job.engine in (Engine.FSDP1, Engine.FSDP2) and job.grad_accum > 1 and job.lora is None:
         found.append(replace(job, grad_accum=1))

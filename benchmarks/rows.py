@@ -37,6 +37,8 @@ from zplan.spec import (
 
 DATA = Path(__file__).parent / "data" / "measured.yaml"
 NODE_SIZE = 8
+UNSAID_ADAMW = "form of AdamW not stated: fused assumed; torch's foreach form needs one more copy at the step"
+UNSAID_CHECKPOINTING = "activation checkpointing not stated: none assumed"
 Row = Mapping[str, Any]
 
 
@@ -89,7 +91,7 @@ def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
         cluster, replicas = _cluster(row, notes, memory)
         if engine is Engine.DDP and cluster.gpus == 1:
             engine = Engine.SINGLE
-        job = _job(row, engine, stage, notes)
+        job = _job(row, engine, stage, notes, memory)
     except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
     plan = Plan(model=model, cluster=cluster, job=job)
@@ -345,7 +347,7 @@ def _optimizer(row: Row, notes: list[str]) -> str:
     if "adafactor" in words:
         return "adafactor"
     if words in ("adam", "adamw"):
-        notes.append("form of AdamW not stated: fused assumed; torch's foreach form needs one more copy at the step")
+        notes.append(UNSAID_ADAMW)
         return "adamw"
     if "adam" in words:
         # As transformers and torch.optim build it: foreach; DeepSpeed builds its own.
@@ -358,13 +360,16 @@ def _optimizer(row: Row, notes: list[str]) -> str:
     return "adamw"
 
 
-def _checkpointing(row: Row, notes: list[str]) -> Checkpointing:
+def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
     words = _text(row, "act_ckpt")
     if words.startswith("full"):
         return Checkpointing(kind="full", offloaded=_offloads_activations(row))
     if words.startswith("selective-op"):
         return Checkpointing(kind="selective-op")
     if words.startswith("none"):
+        return Checkpointing()
+    if memory and words in ("", "not stated", "unknown"):
+        notes.append(UNSAID_CHECKPOINTING)
         return Checkpointing()
     raise NoPlanError(f"activation checkpointing {words or 'not stated'}")
 
@@ -385,15 +390,19 @@ def _lora(row: Row, notes: list[str]) -> Lora | None:
     rank = said.get("r") or said.get("rank") or 16
     targets = said.get("targets")
     dropout = bool(said.get("dropout"))
-    own_units = re.search(r"flat-?param", _everything(row)) is None
+    more = {
+        "dropout": dropout,
+        "own_units": re.search(r"flat-?param", _everything(row)) is None,
+        "fp32_base": "fp32 weights" in _text(row, "state_dtypes"),
+    }
     if isinstance(targets, str) and "all" in targets:
         notes.append(f"LoRA targets {targets} taken as every linear layer but the head")
-        return Lora(rank=rank, dropout=dropout, own_units=own_units)
+        return Lora(rank=rank, **more)
     if not isinstance(targets, list):
         if targets is not None:
             notes.append(f"LoRA targets {targets} taken as the query, key and value projections")
-            return Lora(rank=rank, targets=("q_proj", "k_proj", "v_proj"), dropout=dropout, own_units=own_units)
-        return Lora(rank=rank, dropout=dropout, own_units=own_units)
+            return Lora(rank=rank, targets=("q_proj", "k_proj", "v_proj"), **more)
+        return Lora(rank=rank, **more)
     aliases = {
         "k": "k_proj",
         "q": "q_proj",
@@ -415,7 +424,7 @@ def _lora(row: Row, notes: list[str]) -> Lora | None:
         names += ["query_key_value", "qkv_proj", "c_attn", "Wqkv"]
     if {"gate_proj", "up_proj"} & set(names):
         names += ["gate_up_proj"]
-    return Lora(rank=rank, targets=tuple(names), dropout=dropout, own_units=own_units)
+    return Lora(rank=rank, targets=tuple(names), **more)
 
 
 def _offload(row: Row, engine: Engine) -> Offload:
@@ -460,7 +469,7 @@ def _quantize(words: str, notes: list[str]) -> Quantize:
     return Quantize.NF4_DOUBLE if re.search(r"-dq|double", words) else Quantize.NF4
 
 
-def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
+def _job(row: Row, engine: Engine, stage: int, notes: list[str], memory: bool) -> Job:
     lora = _lora(row, notes)
     quantize = None
     if row.get("method") == "qlora":
@@ -474,7 +483,7 @@ def _job(row: Row, engine: Engine, stage: int, notes: list[str]) -> Job:
         micro_batch=int(row["micro_batch"]),
         seq_len=int(row["seq"]),
         grad_accum=_grad_accum(row, notes),
-        checkpointing=_checkpointing(row, notes),
+        checkpointing=_checkpointing(row, notes, memory),
         attention=_attention(row),
         loss=_loss(row),
         implementation=_implementation(row),

@@ -322,6 +322,8 @@ class Lora:
     """Suffixes of module names, or ``all-linear`` (every linear layer but the head, as peft reads it)."""
     dropout: bool = False
     """Each adapter's input goes through dropout of its own."""
+    fp32_base: bool = False
+    """One process or DDP: the frozen weights are fp32 and cast by autocast. Otherwise they are loaded in 16 bits."""
     own_units: bool = True
     """FSDP1: adapters are units of their own, as peft's wrap policy makes them. Where they share a flat parameter with the
     frozen weights of their block, its gradient covers both."""
