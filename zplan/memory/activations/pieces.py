@@ -16,7 +16,7 @@ ALL_LINEAR = ("all-linear",)
 
 
 @lru_cache(maxsize=8192)
-def block_memory(
+def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
     block: BlockSpec,
     *,
     micro_batch: int,

@@ -1,0 +1,40 @@
+"""What a row of published data says, in words that rules can look for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from zplan.spec import Attention
+
+Row = Mapping[str, Any]
+
+
+class NoPlanError(Exception):
+    """Why a row has no plan."""
+
+
+def text(row: Row, key: str) -> str:
+    """One field in lower case; empty where nothing is said."""
+    value = row.get(key)
+    return "" if value is None else str(value).lower()
+
+
+def everything(row: Row) -> str:
+    """What a row says about how it ran beyond its fields."""
+    return " ".join(str(row.get(key)) for key in ("engine", "note", "extra", "precision", "state_dtypes")).lower()
+
+
+def attention_of(row: Row) -> Attention:
+    """The kernel: flash unless the row says eager or none."""
+    words = text(row, "flash")
+    return (
+        Attention.EAGER if row.get("flash") is not None and ("eager" in words or words == "none") else Attention.FLASH
+    )
+
+
+def implementation_of(row: Row) -> str:
+    """Whose model code ran: litgpt is known by its precision's name (Lightning Fabric) and its chunks of logits."""
+    fabric = re.search(r"-true|bf16-mixed", text(row, "precision")) is not None
+    return "litgpt" if fabric and re.search(r"chunked lm_?head", text(row, "ce")) else "transformers"
