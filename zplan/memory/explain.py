@@ -8,7 +8,7 @@ from zplan.memory.moments import Estimate, Moment, TermKey
 from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.params import layout
 from zplan.memory.states import state_sizes
-from zplan.spec import Engine, Job
+from zplan.spec import Engine, Job, Loss, Precision
 
 _ZERO12 = "DeepSpeed runtime/zero/stage_1_and_2.py"
 _ZERO3 = "DeepSpeed runtime/zero/stage3.py"
@@ -78,8 +78,9 @@ def _optimizer(job: Job, group: str) -> _Entry:
     states = state_sizes(job)
     each = spec.state_bytes_fp32 if states.optimized == 4 else spec.state_bytes_16bit
     whole = group in ("zero0", "replicated")
+    trained = _trained(job)
     return _Entry(
-        f"{each:g} P" if whole else f"{each:g} P/N",
+        f"{each:g} {trained}" if whole else f"{each:g} {trained}/N",
         int(each) if each == int(each) and each else 1,
         f"{spec.name}: {spec.source}",
         "an 8-bit optimizer (--optimizer adamw_8bit)"
@@ -87,7 +88,19 @@ def _optimizer(job: Job, group: str) -> _Entry:
     )
 
 
+def _trained(job: Job) -> str:
+    """The symbol of the parameters that have gradients and states."""
+    return "P" if job.lora is None else "(weights of adapters)"
+
+
 def _bucket(job: Job, group: str, grad: int) -> _Entry:
+    if group == "zero0":
+        return _Entry(
+            f"{grad} x elements of one all-reduce: tensors are flattened until there are more than 500,000,000",
+            grad,
+            "DeepSpeed runtime/engine.py, buffered_allreduce_fallback",
+            "sharding (--stage 1)",
+        )
     if group in ("zero1", "zero2"):
         copies = 2 if job.deepspeed.overlap_comm else 1
         times = f"{copies} x " if copies > 1 else ""
@@ -109,9 +122,29 @@ def _bucket(job: Job, group: str, grad: int) -> _Entry:
     return _Entry(f"{grad} P: the reducer's buckets hold every gradient", grad, _DDP, "gradient_as_bucket_view=True")
 
 
+def _head(job: Job, compute: int, *, backward: bool) -> _Entry:
+    """The loss head: whole logits, or what is left of them."""
+    less = "a smaller micro-batch or sequence"
+    if job.loss is Loss.CHUNKED:
+        return _Entry("V x tokens of a chunk, as a standard loss holds them; and the final norm", 1, _TABLES, less)
+    if job.loss is Loss.FUSED:
+        return _Entry("the loss and its matmul fused: no whole logits; and the final norm", 1, _TABLES, less)
+    if compute == 4:
+        formula = "fp32 log-softmax and its gradient" if backward else "fp32 logits and their log-softmax"
+    else:
+        formula = (
+            "fp32 log-softmax and its gradient, then 16-bit ones"
+            if backward
+            else "16-bit logits, their fp32 copy and its log-softmax"
+        )
+    return _Entry(f"T V: {formula}; and the final norm", 1, _TABLES, f"--loss fused or chunked; {less}")
+
+
 def _entry(key: str, job: Job, group: str) -> _Entry:
     """The entry of one term; activations and what they share come from the tables."""
     states = state_sizes(job)
+    compute = 4 if job.precision is Precision.FP32 else 2
+    waiting = compute if group == "fsdp" else states.grad
     source = _SOURCES[group]
     if key == TermKey.PARAMS:
         return _params(job, group, states.param)
@@ -121,7 +154,7 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
         return _bucket(job, group, states.grad)
     fixed = {
         TermKey.MASTER: _Entry(
-            f"{states.master} P" + ("" if group == "zero0" else "/N"),
+            f"{states.master} {_trained(job)}" + ("" if group == "zero0" else "/N"),
             states.master or 4,
             f"{_PAPER}; {source}",
             "more GPUs, or --offload optimizer",
@@ -147,21 +180,21 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "more GPUs",
         ),
         TermKey.UNSHARDED_GRADS: _Entry(
-            f"{states.grad if group != 'fsdp' else 2} x elements of gradients that wait for their reduction",
-            2,
+            f"{waiting} x elements of gradients that wait for their reduction",
+            waiting,
             source,
             "a higher stage; a larger bucket where one tensor is larger than it",
         ),
         TermKey.GATHERED_PARAMS: _Entry(
-            "2 x elements gathered: what runs, and what was fetched ahead, up to max_live_parameters"
+            f"{compute} x elements gathered: what runs, and what was fetched ahead, up to max_live_parameters"
             if group == "zero3"
-            else "compute dtype x elements of the gathered units",
-            2,
+            else f"{compute} x elements of the gathered units",
+            compute,
             _COORDINATOR if group == "zero3" else _FSDP,
             "a smaller stage3_max_live_parameters" if group == "zero3" else "smaller units",
         ),
         TermKey.PREFETCHED_PARAMS: _Entry(
-            "compute dtype x elements of the unit whose all-gather is in flight", 2, _FSDP, "no prefetch"
+            f"{compute} x elements of the unit whose all-gather is in flight", compute, _FSDP, "no prefetch"
         ),
         TermKey.PERSISTENT_PARAMS: _Entry(
             f"{states.param} x elements of tensors up to stage3_param_persistence_threshold",
@@ -182,21 +215,14 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "--checkpointing full, a smaller micro-batch or sequence",
         ),
         TermKey.CHECKPOINTS: _Entry(
-            "2 T h per checkpointed block below", 1, "arXiv:1604.06174; " + _TABLES, "a smaller micro-batch or sequence"
+            f"{compute} T h per checkpointed block below",
+            1,
+            "arXiv:1604.06174; " + _TABLES,
+            "a smaller micro-batch or sequence",
         ),
         TermKey.ATTENTION_SCORES: _Entry("tensors of a s x s per sequence", 1, _TABLES, "--attention flash"),
-        TermKey.LOGITS: _Entry(
-            "T V: 16-bit logits, their fp32 copy and its log-softmax; and the final norm",
-            1,
-            _TABLES,
-            "--loss fused or chunked; a smaller micro-batch or sequence",
-        ),
-        TermKey.LOGITS_GRAD: _Entry(
-            "T V: fp32 log-softmax and its gradient, then 16-bit ones; and the final norm",
-            1,
-            _TABLES,
-            "--loss fused or chunked; a smaller micro-batch or sequence",
-        ),
+        TermKey.LOGITS: _head(job, compute, backward=False),
+        TermKey.LOGITS_GRAD: _head(job, compute, backward=True),
         TermKey.INPUTS: _Entry(
             "8 T: token ids, which are the labels too", 8, "int64 ids", "a smaller micro-batch or sequence"
         ),

@@ -33,6 +33,18 @@ def _paragraph(console: Console, title: str, size: str, lines: Sequence[tuple[st
     console.print(table)
 
 
+def _legend(symbols: Mapping[str, int], width: int) -> list[str]:
+    """The symbols with their values in lines that never part the two."""
+    lines = [""]
+    for name, value in symbols.items():
+        pair = f"{name} = {value:,}"
+        if lines[-1] and len(lines[-1]) + len(pair) + 3 > width:
+            lines[-1] += ","
+            lines.append("")
+        lines[-1] += f", {pair}" if lines[-1] else pair
+    return lines
+
+
 def render_explanations(
     console: Console,
     estimate: Estimate,
@@ -56,7 +68,8 @@ def render_explanations(
     at = f"{moment.phase}: {moment.name}" if moment.name else moment.phase
     console.print()
     console.print(Text(f"{plan_label(estimate.plan.job)}, at its peak ({at})", style="bold"))
-    console.print(Text(", ".join(f"{name} = {value:,}" for name, value in symbols.items()), style="dim"))
+    for line in _legend(symbols, console.width):
+        console.print(Text(line, style="dim"))
     for term in terms:
         lines = (
             ("formula", term.formula),
