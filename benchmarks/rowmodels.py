@@ -91,7 +91,7 @@ def _config(arch: Mapping[str, Any], seq: int, flash: bool, code: str) -> dict[s
     plain = arch.get("bias") is False and arch["ffn"] == 4 * arch["hidden"] and flash
     if arch.get("parallel_residual") and kv != heads:
         return _falcon(arch, common, kv)
-    if arch.get("parallel_residual") or plain or (code == "litgpt" and kv == heads):
+    if arch.get("parallel_residual") or plain or (code != "transformers" and kv == heads):
         return {**common, "model_type": "gpt_neox", "use_parallel_residual": bool(arch.get("parallel_residual"))}
     return _own_names(arch, seq, heads, kv, tied)
 

@@ -37,4 +37,6 @@ def attention_of(row: Row) -> Attention:
 def implementation_of(row: Row) -> str:
     """Whose model code ran: litgpt is known by its precision's name (Lightning Fabric) and its chunks of logits."""
     fabric = re.search(r"-true|bf16-mixed", text(row, "precision")) is not None
-    return "litgpt" if fabric and re.search(r"chunked lm_?head", text(row, "ce")) else "transformers"
+    first = "first iteration uses the longest" in everything(row)
+    code = "litgpt, longest batch first" if first else "litgpt"
+    return code if fabric and re.search(r"chunked lm_?head", text(row, "ce")) else "transformers"

@@ -8,15 +8,49 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from zplan.memory.activations.adapters import dropout_bytes
+from zplan.memory.activations.adapters import dropout_bytes, input_sizes
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.spec import BlockSpec, Job, WeightKind
+from zplan.spec import BlockSpec, Job, ModelSpec, WeightKind
 
 LITGPT = "litgpt"
-IMPLEMENTATIONS = ("transformers", LITGPT)
+LITGPT_LONGEST_FIRST = "litgpt, longest batch first"
+"""Its peak is the first micro-step's: nothing of an earlier one is left."""
+IMPLEMENTATIONS = ("transformers", LITGPT, LITGPT_LONGEST_FIRST)
 LITGPT_LOGIT_BYTES = 4
 """Per logit: all chunks' 16-bit logits stay in a list, and each chunk's 16-bit log-softmax is kept (``litgpt/utils.py``,
 ``chunked_cross_entropy``)."""
+
+
+def is_litgpt(job: Job) -> bool:
+    """Whether litgpt's code runs."""
+    return job.implementation.startswith(LITGPT)
+
+
+def product_input_bytes(block: BlockSpec, *, with_attention: bool) -> int:
+    """Bytes per token of the inputs of a block's linear layers, each tensor once, in 16 bits.
+
+    Products with packed weights keep their inputs, needed or not: ``ctx.tensors = (A, B)``.
+    Source: bitsandbytes up to 0.43 ``autograd/_functions.py``, ``MatMul4Bit.forward`` (later versions keep B alone).
+    """
+    return sum(input_sizes(block.weights, with_attention=with_attention))
+
+
+def head_difference(model: ModelSpec, job: Job, tokens: int) -> tuple[int, int]:
+    """Bytes that litgpt's loss head holds beyond a chunk: in forward, and in backward.
+
+    Formula: 4 V T of logits and their log-softmax; with packed weights the head is packed too, and each product makes its
+    weight twice, 4 V h (to fp16, then to bf16: Lightning quantises from fp16). In forward the graph of the micro-step before
+    is still referred to by ``loss``: what its products with packed weights keep in plain attributes (see
+    :func:`product_input_bytes`) outlives their backward.
+    Source: litgpt ``finetune/lora.py`` (``fit``), Lightning ``fabric/plugins/precision/bitsandbytes.py``.
+    """
+    logits = LITGPT_LOGIT_BYTES * tokens * model.vocab_size
+    if job.quantize is None:
+        return logits, logits
+    copies = 4 * model.vocab_size * model.hidden_size
+    kept = [product_input_bytes(kind, with_attention=True) for kind in model.block_kinds]
+    before = tokens * sum(kept[kind] for kind in model.layers) if job.implementation == LITGPT else 0
+    return logits + copies + before, logits + copies
 
 
 def block_difference(block: BlockSpec, job: Job) -> int:
@@ -28,7 +62,7 @@ def block_difference(block: BlockSpec, job: Job) -> int:
     Source: litgpt 0.5 ``model.py`` (``CausalSelfAttention.forward``, ``RMSNorm.forward``), ``lora.py``
     (``LoRAQKVLinear.zero_pad``: ``index_copy``); saved tensors counted on the real code without data.
     """
-    if job.implementation != LITGPT:
+    if not is_litgpt(job):
         return 0
     sizes = dict(block.dims)
     heads, shared, head, hidden = (sizes.get(name, 0) for name in ("a", "k", "d", "h"))
@@ -42,6 +76,8 @@ def block_difference(block: BlockSpec, job: Job) -> int:
     parts = {"q_proj": head * heads, "k_proj": head * shared, "v_proj": head * shared}
     everything = job.lora.targets == ("all-linear",)
     adapted = [size for name, size in parts.items() if everything or name in job.lora.targets]
+    if job.quantize is not None:
+        more += product_input_bytes(block, with_attention=False)
     if adapted:
         more += hidden + (2 * sum(adapted) if len(adapted) < len(parts) else 0)
     return more

@@ -61,13 +61,16 @@ def _packed(piece: Piece, quantize: Quantize, element_bytes: int) -> Piece:
 
 
 @lru_cache(maxsize=256)
-def quantized_layout(groups: Layout, quantize: Quantize, element_bytes: int) -> tuple[Layout, int, int]:
+def quantized_layout(
+    groups: Layout, quantize: Quantize, element_bytes: int, *, with_head: bool = False
+) -> tuple[Layout, int, int]:
     """Packs the base weights of all blocks.
 
     Args:
         groups: The parameters, with adapters.
         quantize: Number format.
         element_bytes: Of the tensors that hold the packed bytes (``bnb_4bit_quant_storage``), which engines count in.
+        with_head: The head is packed as well (transformers leaves it alone, Lightning does not).
 
     Returns:
         The layout with smaller tensors; bytes of all packed weights; bytes of their constants.
@@ -79,8 +82,17 @@ def quantized_layout(groups: Layout, quantize: Quantize, element_bytes: int) -> 
             if is_quantized(tensor):
                 packed += packed_bytes(quantize, tensor.numel)
                 constants += constant_bytes(quantize, tensor.shape, tensor.numel)
-    saved = sum(groups.kinds[index].numel - kinds[index].numel for index in groups.layers)
-    smaller = replace(groups, kinds=kinds, total=groups.total - saved, shape_total=groups.shape_total - saved)
+    head = groups.head
+    if with_head:
+        tensors = tuple(replace(t, kind=WeightKind.LINEAR) if t.kind is WeightKind.HEAD else t for t in head.tensors)
+        packed += sum(packed_bytes(quantize, t.numel) for t in tensors if is_quantized(t))
+        constants += sum(constant_bytes(quantize, t.shape, t.numel) for t in tensors if is_quantized(t))
+        head = _packed(replace(head, tensors=tensors), quantize, element_bytes)
+    saved = groups.head.numel - head.numel
+    saved += sum(groups.kinds[index].numel - kinds[index].numel for index in groups.layers)
+    smaller = replace(
+        groups, kinds=kinds, head=head, total=groups.total - saved, shape_total=groups.shape_total - saved
+    )
     return smaller, packed, constants
 
 

@@ -72,6 +72,13 @@ _GATHERING = Range(
 )
 
 
+def _bytes(spread: Range) -> tuple[int, int, int]:
+    return int(spread.low), int(spread.expected), int(spread.high)
+
+
+_CONTEXT, _NCCL, _WORKSPACE = _bytes(CONTEXT), _bytes(NCCL), _bytes(WORKSPACE)
+
+
 def slack(engine: Engine, stage: int) -> Range:
     """What the caching allocator holds beyond live tensors, as a share of the allocated peak."""
     if engine is Engine.DEEPSPEED:
@@ -126,9 +133,8 @@ def runtime(
         The totals and their causes.
     """
     spread = slack(engine, stage)
-    nccl = (int(NCCL.low), int(NCCL.expected), int(NCCL.high)) if world_size > 1 else (0, 0, 0)
-    context = (int(CONTEXT.low), int(CONTEXT.expected), int(CONTEXT.high))
-    kernels = (int(WORKSPACE.low), int(WORKSPACE.expected), int(WORKSPACE.high) + scratch_bytes)
+    context, nccl = _CONTEXT, _NCCL if world_size > 1 else (0, 0, 0)
+    kernels = (_WORKSPACE[0], _WORKSPACE[1], _WORKSPACE[2] + scratch_bytes)
     loose = (
         int(allocated_bytes * spread.low),
         int(allocated_bytes * spread.expected),

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from zplan.memory.activations.adapters import dropout_bytes
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.memory.implementations import LITGPT, LITGPT_LOGIT_BYTES, block_difference, with_difference
+from zplan.memory.implementations import block_difference, head_difference, is_litgpt, with_difference
 from zplan.spec import Attention, BlockSpec, Job, Loss, ModelSpec, Weight, WeightKind
 
 MATMULS = (WeightKind.LINEAR, WeightKind.CONV1D)
@@ -27,11 +27,11 @@ def differs(job: Job) -> bool:
 
 def other_head(head: PieceMemory, model: ModelSpec, job: Job, tokens: int) -> PieceMemory:
     """The loss head of another implementation: all logits in 16 bits, whatever chunks they were made in."""
-    if job.implementation != LITGPT or job.loss is not Loss.CHUNKED:
+    if not is_litgpt(job) or job.loss is not Loss.CHUNKED:
         return head
-    logits = LITGPT_LOGIT_BYTES * tokens * model.vocab_size
-    forward = tuple(one._replace(activation_bytes=one.activation_bytes + logits) for one in head.forward)
-    backward = tuple(one._replace(activation_bytes=one.activation_bytes + logits) for one in head.backward)
+    before, after = head_difference(model, job, tokens)
+    forward = tuple(one._replace(activation_bytes=one.activation_bytes + before) for one in head.forward)
+    backward = tuple(one._replace(activation_bytes=one.activation_bytes + after) for one in head.backward)
     return replace(head, forward=forward, backward=backward)
 
 
@@ -41,7 +41,7 @@ def changed(piece: PieceMemory, block: BlockSpec, job: Job, tokens: int, checkpo
     if job.compile:
         piece = compiled(piece, block, tokens, frozen=job.lora is not None)
     difference = tokens * block_difference(block, job)
-    if job.lora is not None and job.lora.dropout and job.implementation != LITGPT:
+    if job.lora is not None and job.lora.dropout and not is_litgpt(job):
         difference += tokens * dropout_bytes(block.weights, job.lora)
     piece = with_difference(piece, difference, checkpointed=checkpointed)
     if kind == "selective":

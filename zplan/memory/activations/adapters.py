@@ -80,6 +80,22 @@ def dropout_bytes(weights: Sequence[Weight], lora: Lora) -> int:
     return more - sum(shared.values())
 
 
+def input_sizes(weights: Sequence[Weight], *, with_attention: bool) -> list[int]:
+    """Bytes per token of each tensor that linear layers read, in 16 bits.
+
+    Args:
+        weights: The block's.
+        with_attention: Count attention's output, which is kept anyway.
+    """
+    layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
+    one_norm, found = _has_one_norm(weights), {}
+    for name, weight in layers.items():
+        group = _input_of(name, one_norm, layers)
+        if group or with_attention:
+            found[group] = 2 * (weight.shape[0] if weight.kind is WeightKind.CONV1D else weight.shape[1])
+    return list(found.values())
+
+
 def _has_one_norm(weights: Sequence[Weight]) -> bool:
     return sum(weight.kind is WeightKind.NORM and weight.name.endswith(".weight") for weight in weights) == 1
 

@@ -33,7 +33,9 @@ def engine_memory(model: ModelSpec, job: Job, orders: GradOrders, ranks: int, ra
     from zplan.memory.quantized import named, quantized_layout
     from zplan.memory.states import state_sizes
 
-    smaller, packed, constants = quantized_layout(groups, job.quantize, state_sizes(job).param)
+    smaller, packed, constants = quantized_layout(
+        groups, job.quantize, state_sizes(job).param, with_head=job.implementation != "transformers"
+    )
     sharded = job.engine in (Engine.FSDP1, Engine.FSDP2) or job.stage == 3
     return named(_memory(smaller, job, orders, ranks, rank), share(packed, ranks) if sharded else packed, constants)
 
