@@ -22,7 +22,7 @@ from rows import UNSAID_ADAMW, UNSAID_CHECKPOINTING, RowPlan, Skipped, load_rows
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
-from zplan.memory.runtime import kernel_scratch_bytes
+from zplan.memory.runtime import WORKSPACE, kernel_scratch_bytes
 from zplan.spec import Attention, Checkpointing, Engine, Plan
 from zplan.units import GIB
 
@@ -146,8 +146,9 @@ def _predicted(kind: str | None, found: Estimate, others: Sequence[Estimate]) ->
     every = (found, *others)
     peaks = [max(one.allocated_peak_bytes, one.phases["init"]) for one in every]
     if kind in ("allocated", "active"):
-        scratch = max(kernel_scratch_bytes(one.plan) for one in every)
-        return min(peaks), peaks[0], max(peaks) + scratch
+        # Torch counts the workspaces that cuBLAS gets from its allocator.
+        scratch, workspaces = max(kernel_scratch_bytes(one.plan) for one in every), int(WORKSPACE.expected)
+        return min(peaks) + workspaces, peaks[0] + workspaces, max(peaks) + scratch
     if kind == "reserved":
         return (
             min(one.runtime.reserved_low_bytes for one in every),
