@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
-from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
 from zplan.memory.activations.pieces import ALL_LINEAR
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import layout
+from zplan.memory.params import is_adapted, layout
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Job, ModelSpec
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, ModelSpec, WeightKind
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -53,6 +53,8 @@ class CodeFacts:
     """How weights meet activations."""
     grad_bytes: int
     """Element size of a weight gradient as autograd hands it over."""
+    wide_adapters: bool
+    """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,12 +87,34 @@ def _static_facts(job: Job) -> JobFacts:
         quantize=job.quantize,
         implementation=job.implementation,
     )
-    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute))
+    stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
+    wide = stage3 and job.lora is not None and states.compute is ComputeMode.CAST
+    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide))
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode) -> CodeFacts:
-    return CodeFacts(job, mode, 2 if mode is ComputeMode.CAST else 4)
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool) -> CodeFacts:
+    return CodeFacts(job, mode, 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4, wide_adapters)
+
+
+def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
+    """A block whose adapters are fp32: what they keep beyond the tables, which hold adapters in 16 bits.
+
+    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r.
+    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``).
+    """
+    adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
+    fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
+    extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
+
+    def more(instants: tuple[Instant, ...]) -> tuple[Instant, ...]:
+        return tuple(instant._replace(activation_bytes=instant.activation_bytes + extra) for instant in instants)
+
+    if checkpointed:
+        return replace(piece, backward=more(piece.backward))
+    return replace(
+        piece, kept_bytes=piece.kept_bytes + extra, forward=more(piece.forward), backward=more(piece.backward)
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -150,6 +174,11 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         )
         for kind, flag in shape.variants
     )
+    if facts.wide_adapters and job.lora is not None:
+        pieces = tuple(
+            _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
+            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
+        )
     if differs(job):
         pieces = tuple(
             changed(piece, model.block_kinds[kind], job, batch * seq, flag)

@@ -36,6 +36,9 @@ class ComputeMode(str, Enum):
     bf16-pure."""
     AUTOCAST = "autocast"
     """fp32 weights under ``torch.autocast``: 16-bit copies of linear weights are kept for backward."""
+    MIXED = "mixed"
+    """16-bit weights under ``torch.autocast``: FSDP1 as accelerate sets it up. Where norms or activations have fp32 forms under
+    autocast, they keep fp32 tensors that plain 16-bit code does not; families without such code share the tables of ``cast``."""
     FP32 = "fp32"
     """Everything in fp32."""
 

@@ -34,6 +34,8 @@ def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
     try:
         loaded = import_module(f"zplan.memory.activations.tables.{module}_{mode.value}{'_lora' if lora else ''}")
     except ModuleNotFoundError:
+        if mode is ComputeMode.MIXED:
+            return tables_of(module, ComputeMode.CAST, lora)
         raise ZplanError(
             f"there are no activation tables for {module}{' with adapters' if lora else ''} in {mode.value} mode",
             "derive them: python benchmarks/derive_activations.py, or take a family that has them: zplan presets ls",

@@ -43,11 +43,11 @@ def _forward_track(units: Units, orders: GradOrders, stage: int, waiting: int) -
 
 def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states: StateBytes) -> tuple[Track, Moment]:
     """Views' gradients pile up until autograd joins them into the flat one; then it is reduced into the fp32 shard."""
-    e, root = units.compute, units.compute * units.root.whole
+    e, gather, root = units.grad, units.compute, units.compute * units.root.whole
     depth = len(units.layers)
     flats = [e * units.block(index).trainable_whole for index in range(depth)]
     waiting = (sum(flats) + e * units.root.trainable_whole) if job.grad_accum > 1 else 0
-    kept = sum(e * units.block(index).whole for index in range(depth)) if job.stage == 2 else 0
+    kept = sum(gather * units.block(index).whole for index in range(depth)) if job.stage == 2 else 0
     sharded = 0
 
     def held(gathered: int, grads: int) -> Level:
@@ -63,7 +63,7 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
         [e * groups.head.tensors[w].numel for w in orders.head if groups.head.tensors[w].trainable]
     )
     # The root's backward starts by gathering the last block ahead (BACKWARD_PRE).
-    first = e * units.block(depth - 1).whole if job.stage == 3 else 0
+    first = gather * units.block(depth - 1).whole if job.stage == 3 else 0
     head: dict[StateKey, Level] = {count: held(kept + first, size) for count, size in enumerate(head_sums)}
     root_grads = head_sums[-1]
     collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
@@ -72,13 +72,13 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
         variant, unit = orders.layers[index], units.block(index)
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         sums = _running_sum([e * tensors[w].numel for w in orders.variants[variant] if tensors[w].trainable])
-        ahead = e * units.block(index - 1).whole if index and job.stage == 3 else 0
-        gathered = kept if job.stage == 2 else e * unit.whole + ahead
+        ahead = gather * units.block(index - 1).whole if index and job.stage == 3 else 0
+        gathered = kept if job.stage == 2 else gather * unit.whole + ahead
         for count, size in enumerate(sums):
             collected[variant].setdefault(count, []).append((index, held(gathered, root_grads + size)))
         # The flat gradient is a concatenation of the views' gradients, which live until it is made.
         after[variant].append((index, held(gathered, root_grads + sums[-1] + max(sums[-1], flats[index]))))
-        kept -= e * unit.whole if job.stage == 2 else 0
+        kept -= gather * unit.whole if job.stage == 2 else 0
         waiting -= flats[index] if job.grad_accum > 1 else 0
         # CPUOffload copies each reduced shard to the host and drops it (``_runtime_utils.py``, ``_post_reduce_grad_callback``).
         sharded += states.grad * unit.trainable_stored if job.offload is Offload.NONE else 0
@@ -100,7 +100,7 @@ def fsdp1_memory(
     Formula: fp32 flat shards 4 P/N and Adam 8 P/N between steps, fp32 gradient shards 4 P/N from backward to step; root whole
     in 16 bits, the running block and the next one whole, gradients twice while they are joined.
     """
-    states = torch_bytes(job.precision, ComputeMode.CAST)
+    states = torch_bytes(job.precision, ComputeMode.MIXED)
     units = make_units(groups, job, ranks, rank)
     if ranks == 1:
         # One rank makes any strategy NO_SHARD: only a cast copy is made around each unit, and none where nothing is cast.
@@ -108,7 +108,7 @@ def fsdp1_memory(
         units = replace(units, compute=units.compute if units.compute != states.param else 0)
     on_gpu = job.offload is Offload.NONE
     steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
-    waiting = units.compute * units.total("trainable_whole") if job.grad_accum > 1 else 0
+    waiting = units.grad * units.total("trainable_whole") if job.grad_accum > 1 else 0
     # Without a reduction SHARD_GRAD_OP does not reshard after backward either.
     whole_blocks = units.compute * units.total("whole") if waiting and job.stage == 2 else 0
     backward, final = _backward(units, groups, orders, job, states)
@@ -147,5 +147,5 @@ def fsdp1_memory(
         init=(Moment("init", "units sharded one by one", init),),
         host=host,
         states=states,
-        grad_bytes=states.param if ranks == 1 and not units.compute else units.compute,
+        grad_bytes=units.grad,
     )

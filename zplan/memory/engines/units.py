@@ -61,7 +61,9 @@ class Units:
     kinds: tuple[Unit, ...]
     layers: tuple[int, ...]
     compute: int
-    """Bytes of a gathered element and of an unsharded gradient."""
+    """Bytes of a gathered element; 0 where nothing is gathered."""
+    grad: int
+    """Bytes of an element of an unsharded gradient."""
     reduce: int
     """Bytes of an element of the reduce-scatter's input."""
     ranks: int
@@ -87,6 +89,7 @@ def make_units(groups: Layout, job: Job, ranks: int, rank: int) -> Units:
         kinds=tuple(make_unit((kind,), job, ranks, rank) for kind in groups.kinds),
         layers=groups.layers,
         compute=compute,
+        grad=compute,
         reduce=reduce_bytes,
         ranks=ranks,
         extra=share(groups.total - groups.shape_total, ranks),

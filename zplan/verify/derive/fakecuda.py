@@ -18,7 +18,7 @@ from zplan.verify.dryrun.attention import attention_as_on_cuda
 
 def device_of(mode: ComputeMode) -> str:
     """Returns the device type of the tensors."""
-    return "cpu" if mode is ComputeMode.AUTOCAST else "meta"
+    return "cpu" if mode in (ComputeMode.AUTOCAST, ComputeMode.MIXED) else "meta"
 
 
 @contextmanager
@@ -31,10 +31,10 @@ def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with ExitStack() as stack:
-        if mode is ComputeMode.AUTOCAST:
+        if mode in (ComputeMode.AUTOCAST, ComputeMode.MIXED):
             autocast.install()
             stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
-        if mode is not ComputeMode.CAST:
+        if mode in (ComputeMode.AUTOCAST, ComputeMode.FP32):
             # Without data torch's grouped product takes 16 bits alone; transformers' own form holds the same tensors.
             stack.enter_context(mock.patch("transformers.integrations.moe._can_use_grouped_mm", lambda *args: False))
         yield stack.enter_context(attention_as_on_cuda(attention.value))

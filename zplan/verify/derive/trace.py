@@ -132,7 +132,7 @@ def run(
     Returns:
         The log, with piece 0 = stem, 1..L = blocks, L+1 = head; and the model.
     """
-    dtype = torch.bfloat16 if mode is ComputeMode.CAST else torch.float32
+    dtype = torch.bfloat16 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else torch.float32
     device = device_of(mode)
     with like_cuda(mode, attention) as implementation:
         model = build(config, implementation, dtype, device)
@@ -171,7 +171,7 @@ def run(
 def _forward(model: nn.Module, inputs: dict[str, torch.Tensor], mode: ComputeMode, recorder: Recorder) -> torch.Tensor:
     """Returns the loss alone, as a training loop keeps it."""
     with ExitStack() as stack:
-        if mode is ComputeMode.AUTOCAST:
+        if mode in (ComputeMode.AUTOCAST, ComputeMode.MIXED):
             stack.enter_context(torch.autocast(recorder.device, dtype=torch.bfloat16))
         loss: torch.Tensor = model(**inputs).loss
         recorder.log.cached_live = frozenset(recorder.live)

@@ -1,0 +1,103 @@
+"""The estimate against the kept dry runs of the standard grid, and a few of them run again to catch drift."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from accuracy import STANDARD_GRID, percentile, read_rows, score, summary  # noqa: E402
+from cases import case_to_plan, checkpointing_of, draw_cases, run_case  # noqa: E402
+
+ROWS = read_rows(STANDARD_GRID)
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    return score(ROWS)
+
+
+def test_the_grid_is_large_and_answered(report: dict[str, Any]) -> None:
+    assert report["cases"] >= 200
+    assert report["answered"] >= 0.9 * report["cases"]
+
+
+# Medians are what the model reaches where nothing is approximated; the approximations are listed in docs/accuracy.md.
+@pytest.mark.parametrize("figure", ["init", "forward", "backward", "step", "steady"])
+def test_every_phase_s_median_is_exact_to_a_thousandth(report: dict[str, Any], figure: str) -> None:
+    assert report["phases"][figure]["median"] < 1e-3
+
+
+def test_the_peak_as_far_as_it_has_come(report: dict[str, Any]) -> None:
+    assert report["peak"]["median"] < 5e-4
+    assert report["peak"]["p95"] < 0.02
+    assert report["peak"]["bias"] > -1e-3
+
+
+def test_host_bytes(report: dict[str, Any]) -> None:
+    assert report["host"]["n"] > 20
+    assert report["host"]["p95"] < 1e-3
+    assert report["host_peak"]["p95"] < 1e-3
+
+
+def _small(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Quick rows, one per engine and stage."""
+    chosen: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in sorted((row for row in rows if "error" not in row["result"]), key=lambda row: row["result"]["seconds"]):
+        chosen.setdefault((row["case"]["engine"], row["case"]["stage"]), row)
+    return list(chosen.values())[:3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", _small(ROWS), ids=lambda row: f"{row['case']['engine']}-{row['case']['stage']}")
+def test_a_dry_run_says_what_it_said(row: dict[str, Any]) -> None:
+    pytest.importorskip("deepspeed")
+    again = run_case(row["case"])
+    kept = row["result"]
+    for key in ("init", "forward", "backward", "step", "steady"):
+        assert again[key] == pytest.approx(kept[key], rel=1e-4), key
+
+
+def test_a_grid_is_the_same_for_the_same_seed() -> None:
+    first = [json.dumps(case) for case in draw_cases(5, 20)]
+    assert first == [json.dumps(case) for case in draw_cases(5, 20)]
+    assert first != [json.dumps(case) for case in draw_cases(6, 20)]
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "every"),
+    [(True, "full", 1), (False, "none", 1), (None, "none", 1), ("every-3", "every-k", 3), ("full", "full", 1)],
+)
+def test_checkpointing_is_read_in_every_spelling(word: object, kind: str, every: int) -> None:
+    found = checkpointing_of(word)
+    assert (found.kind, found.every) == (kind, every)
+
+
+def test_a_case_may_carry_engine_options_by_their_config_names() -> None:
+    model = {
+        "model_type": "llama",
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
+    case = {
+        "engine": "deepspeed", "stage": 3, "world": 16, "model": {**model, "vocab_size": 100, "num_key_value_heads": 2},
+        "zero": {"stage3_max_live_parameters": 1e8, "offload_optimizer": {"ratio": 0.5}, "zero_hpz_partition_size": 8},
+    }  # fmt: skip
+    job = case_to_plan(case).job
+    assert (job.deepspeed.max_live_parameters, job.deepspeed.offload_ratio, job.hpz) == (100_000_000, 0.5, 8)
+
+
+# Nearest rank: of 1..20 the 95th percentile is the 19th, the median of |errors| 0.1, 0.2, 0.3 is 0.2.
+def test_statistics() -> None:
+    assert percentile([float(n) for n in range(1, 21)], 0.95) == 19.0
+    found = summary([-0.1, 0.2, 0.3])
+    assert (found["median"], found["max"], found["bias"]) == (0.2, 0.3, 0.2)
+    assert summary([])["median"] is None
