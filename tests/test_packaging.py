@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
+from typing import Annotated, get_origin
 
 import pytest
 
@@ -35,3 +37,14 @@ def test_modules_are_python_3_10(module: Path) -> None:
     newer = {"tomllib", "enum.StrEnum", "datetime.UTC", "itertools.batched"}
     newer |= {f"typing.{name}" for name in ("Self", "Never", "override", "assert_never", "Unpack", "NotRequired")}
     assert not imported & newer
+
+
+def test_arguments_stay_arguments_on_every_python() -> None:
+    """``Optional[Annotated[...]]``, which get_type_hints makes before Python 3.11, would hide them from typer."""
+    from zplan.cli.command import takes_options
+
+    def verb(file: Annotated[str | None, "an argument"] = None) -> None:
+        """Nothing."""
+
+    annotation = inspect.signature(takes_options(verb)).parameters["file"].annotation
+    assert get_origin(annotation) is Annotated

@@ -87,7 +87,8 @@ def takes_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     groups: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
-    for name, hint in get_type_hints(function, include_extras=True).items():
+    # Not get_type_hints: before Python 3.11 it wraps Annotated[...] = None into Optional, which hides it from typer.
+    for name, hint in inspect.get_annotations(function, eval_str=True).items():
         if name == "return":
             continue
         if not is_dataclass(hint):
