@@ -154,6 +154,9 @@ class Candidate(NamedTuple):
     pending: int
 
 
+LATER = "+"
+"""Key of code outside of modules with matrices, once the piece's first gradient is ready."""
+
 Candidates = dict[str, tuple[Candidate, ...]]
 """For each way in which engines differ within a piece (``Track.by``) what can be its peak."""
 
@@ -164,7 +167,7 @@ def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candi
         pending = grad_sizes[which] if which >= 0 else 0
         own = activation_bytes + score_bytes + pending
         by_grads: StateKey = (which,) if which >= 0 else ready
-        by_module: StateKey = (which,) if which >= 0 else module
+        by_module: StateKey = (which,) if which >= 0 else module or (LATER if ready else "")
         for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", by_module, "")):
             known = best.get((by, key))
             if known is None or own > known.own:

@@ -10,7 +10,7 @@ from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel
-from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, plus
+from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, plus
 
 
 OFFLOADED_GRAD_BYTES = 4
@@ -76,9 +76,9 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     ) -> dict[StateKey, Level]:
         out = dict(levels)
         outside = levels.get("", Level(0, ()))
-        out[""] = plus(
-            outside, TermKey.UNSHARDED_GRADS, max((v.total for k, v in found.items() if isinstance(k, int)), default=0)
-        )
+        counts = {key: value.total for key, value in found.items() if isinstance(key, int)}
+        out[""] = plus(outside, TermKey.UNSHARDED_GRADS, counts.get(0, 0))
+        out[LATER] = plus(outside, TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
         for key, value in found.items():
             if isinstance(key, tuple):
                 out[key] = plus(levels.get(_module(tensors[key[0]]), outside), TermKey.UNSHARDED_GRADS, value.total)
@@ -88,7 +88,7 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     for variant, per_state in enumerate(gathered.blocks):
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         outside = dict(per_state[""].points)
-        waiting = dict.fromkeys(outside, 0)
+        first, later = dict.fromkeys(outside, 0), dict.fromkeys(outside, 0)
         out: dict[StateKey, LayerLevels] = dict(per_state)
         for key, found in grads.blocks[variant].items():
             if isinstance(key, tuple):
@@ -97,8 +97,12 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
                 out[key] = layer_levels([(i, plus(held[i], TermKey.UNSHARDED_GRADS, v.total)) for i, v in found.points])
             else:
                 for index, value in found.points:
-                    waiting[index] = max(waiting[index], value.total)
-        out[""] = layer_levels([(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in outside.items()])
+                    first[index] = value.total if key == 0 else first[index]
+                    later[index] = max(later[index], value.total)
+        for name, waiting in (("", first), (LATER, later)):
+            out[name] = layer_levels(
+                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in outside.items()]
+            )
         blocks.append(out)
     return Track(
         "module",
