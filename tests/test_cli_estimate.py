@@ -172,7 +172,10 @@ def test_a_short_model_gets_its_own_maximum() -> None:
     ("words", "note"),
     [
         ({"hpz": "8"}, "ZeRO++ secondary shards are not counted (--hpz)"),
-        ({"offload_to": "nvme"}, "what goes to NVMe is counted as host RAM (--offload-to)"),
+        (
+            {"offload_to": "nvme"},
+            "NVMe offload as the engine's source has it; no run was held against it (--offload-to)",
+        ),
         ({"compile": True}, "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)"),
     ],
 )

@@ -302,7 +302,7 @@ def test_colours_and_names_are_the_profilers() -> None:
 
 
 def test_every_term_has_a_category() -> None:
-    beyond = {"unexplained", "cuda_context", "nccl", "fragmentation", "pinned_rounding"}
+    beyond = {"unexplained", "cuda_context", "nccl", "kernel_scratch", "fragmentation", "pinned_rounding"}
     assert set(TERM_TITLES) - set(CATEGORY_OF) == beyond
     assert all(category_of(key).name == "Unknown" for key in beyond)
 
