@@ -34,7 +34,7 @@ def estimate(
     plan: PlanOptions,
     output: OutputOptions,
     file: Annotated[
-        str | None, Argument(metavar="[FILE]", help="A plan file: zplan.yaml, or an estimate's JSON.")
+        str | None, Argument(metavar="FILE", help="A plan file: zplan.yaml, or an estimate's JSON.")
     ] = None,
     measured: Annotated[
         str | None,

@@ -34,7 +34,7 @@ def presets() -> None:
 @app.command("ls", cls=Command)
 def list_presets(
     kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="models, gpus or nodes. Default: all names.")
+        str | None, typer.Argument(metavar="KIND", help="models, gpus or nodes. Default: all names.")
     ] = None,
     json: JsonFlag = False,
 ) -> ExitCode:
