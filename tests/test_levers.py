@@ -30,7 +30,7 @@ def _by_name(found: tuple[Lever, ...]) -> dict[str, Lever]:
 
 
 def test_each_lever_saves_what_the_estimates_say() -> None:
-    plan = _plan(stage=2, micro_batch=8, seq_len=4096)
+    plan = _plan(stage=0, micro_batch=8, seq_len=4096)
     before = estimate(plan)
     found = levers(plan, before)
     assert {"checkpointing", "micro_batch", "stage", "offload_optimizer"} <= set(_by_name(found))
