@@ -12,7 +12,7 @@ from zplan.memory.params import layout
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
-from zplan.memory.timeline import Stack, pass_moments
+from zplan.memory.timeline import Stack, backward_peak_bytes, pass_moments
 from zplan.memory.verdict import because, judge, peak_phase
 from zplan.spec import Attention, Engine, ModelSpec, Plan
 
@@ -26,11 +26,20 @@ def _states(model: ModelSpec, facts: JobFacts, ranks: int) -> ModelStates:
 
 
 @lru_cache(maxsize=8192)
-def _worst_rank(model: ModelSpec, facts: JobFacts, ranks: int) -> int | None:
-    """The rank with the largest peak where ranks differ; None where rank 0 stands for all (or is the largest: FSDP2)."""
+def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ...]:
+    """Ranks that may hold more than others: the last one, whose gradients come first, and the one that touches most of them.
+
+    Empty where rank 0 stands for all or is the largest (stage 3, FSDP).
+    """
     if facts.job.engine is Engine.DEEPSPEED and facts.job.stage in (1, 2) and ranks > 1:
-        return worst_rank(layout(model, facts.job.lora), ranks)
-    return None
+        return tuple({worst_rank(layout(model, facts.job.lora), ranks), ranks - 1})
+    return ()
+
+
+def _later_peak(memory: EngineMemory, stack: Stack) -> int:
+    """Peak of backward and step."""
+    step = max(moment.total_bytes for moment in memory.step) + stack.inputs_bytes
+    return max(step, *(backward_peak_bytes(micro_step, stack) for micro_step in memory.passes))
 
 
 def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
@@ -84,11 +93,11 @@ def estimate(plan: Plan) -> Estimate:
     moments = _moments(memory, stack)
     phases, peak = _phases(moments)
     worst, worst_bytes = job.rank, peak.total_bytes
-    candidate = _worst_rank(model, facts, ranks)
-    if candidate is not None and candidate != job.rank:
-        _, other = _phases(_moments(engine_side(model, facts, ranks, candidate), stack))
-        if other.total_bytes > worst_bytes:
-            worst, worst_bytes = candidate, other.total_bytes
+    for other in _other_ranks(model, facts, ranks):
+        if other != job.rank:
+            other_bytes = _later_peak(engine_side(model, facts, ranks, other), stack)
+            if other_bytes > worst_bytes:
+                worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
     scratch = flash_scratch_bytes(model, job.micro_batch, job.seq_len) if job.attention is Attention.FLASH else 0
     run = runtime(

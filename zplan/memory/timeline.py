@@ -356,15 +356,27 @@ def _after(piece: PieceMemory) -> Candidate:
     return Candidate(_AFTER, _AFTER, piece.input_grad_bytes, piece.input_grad_bytes, 0, 0)
 
 
-def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
-    """The largest moment of each piece in forward and in backward, for one micro-step."""
-    forward, backward = run.forward, run.backward
+def _backward_moments(run: Pass, stack: Stack) -> list[Moment]:
+    backward = run.backward
     return [
-        _piece_moment(True, run, stack, forward.stem, forward.by, True),
-        _block_moment(True, run, stack, forward),
-        _piece_moment(True, run, stack, forward.head, forward.by, False),
         _piece_moment(False, run, stack, backward.head, backward.by, False),
         _block_moment(False, run, stack, backward),
         _piece_moment(False, run, stack, backward.stem, backward.by, True),
         *run.backward_moments,
     ]
+
+
+def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
+    """The largest moment of each piece in forward and in backward, for one micro-step."""
+    forward = run.forward
+    return [
+        _piece_moment(True, run, stack, forward.stem, forward.by, True),
+        _block_moment(True, run, stack, forward),
+        _piece_moment(True, run, stack, forward.head, forward.by, False),
+        *_backward_moments(run, stack),
+    ]
+
+
+def backward_peak_bytes(run: Pass, stack: Stack) -> int:
+    """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
+    return max(moment.total_bytes for moment in _backward_moments(run, stack))
