@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
+from zplan.memory.activations.find import module_of
 from zplan.memory.activations.pieces import ALL_LINEAR
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
@@ -55,6 +56,8 @@ class CodeFacts:
     """Element size of a weight gradient as autograd hands it over."""
     wide_adapters: bool
     """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
+    partitioned: bool
+    """DeepSpeed stage 3 frees gathered weights by exchanging ``param.data``, which views that autograd saved don't see."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +92,42 @@ def _static_facts(job: Job) -> JobFacts:
     )
     stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
     wide = stage3 and job.lora is not None and states.compute is ComputeMode.CAST
-    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide))
+    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide, stage3))
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool) -> CodeFacts:
-    return CodeFacts(job, mode, 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4, wide_adapters)
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool) -> CodeFacts:
+    each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
+    return CodeFacts(job, mode, each, wide_adapters, partitioned)
+
+
+SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
+"""Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
+
+
+def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool) -> PieceMemory:
+    """A block that keeps some bytes more from its forward code, or from its recomputation, to its backward."""
+
+    def more(instants: tuple[Instant, ...]) -> tuple[Instant, ...]:
+        return tuple(instant._replace(activation_bytes=instant.activation_bytes + extra) for instant in instants)
+
+    if checkpointed:
+        return replace(piece, backward=more(piece.backward))
+    return replace(
+        piece, kept_bytes=piece.kept_bytes + extra, forward=more(piece.forward), backward=more(piece.backward)
+    )
+
+
+def _with_views(piece: PieceMemory, block: BlockSpec, element_bytes: int, checkpointed: bool) -> PieceMemory:
+    """A block under stage 3 whose saved weight views keep the gathered weights alive until its backward.
+
+    Formula: the gathered bytes of its linear weights. An upper bound: inside a block, and for the last blocks that stage 3 has
+    not released yet (``stage3_max_reuse_distance``), the gathered weights themselves are counted beside their views.
+    """
+    if module_of(block.implementation) not in SAVES_WEIGHT_VIEWS:
+        return piece
+    numel = sum(weight.numel for weight in block.weights if weight.kind is WeightKind.LINEAR and len(weight.shape) == 2)
+    return _more_kept(piece, element_bytes * numel, checkpointed)
 
 
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
@@ -106,15 +139,7 @@ def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, chec
     adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
     fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
     extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
-
-    def more(instants: tuple[Instant, ...]) -> tuple[Instant, ...]:
-        return tuple(instant._replace(activation_bytes=instant.activation_bytes + extra) for instant in instants)
-
-    if checkpointed:
-        return replace(piece, backward=more(piece.backward))
-    return replace(
-        piece, kept_bytes=piece.kept_bytes + extra, forward=more(piece.forward), backward=more(piece.backward)
-    )
+    return _more_kept(piece, extra, checkpointed)
 
 
 @lru_cache(maxsize=2048)
@@ -177,6 +202,11 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     if facts.wide_adapters and job.lora is not None:
         pieces = tuple(
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
+            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
+        )
+    if facts.partitioned:
+        pieces = tuple(
+            _with_views(piece, model.block_kinds[kind], facts.grad_bytes, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
         )
     if differs(job):

@@ -49,8 +49,9 @@ def state_sizes(job: Job) -> StateBytes:
     if job.quantize is not None and job.engine in (Engine.FSDP1, Engine.FSDP2):
         # Flat tensors have one dtype: packed weights, norms and adapters are all kept in 16 bits (``bnb_4bit_quant_storage``).
         return torch_bytes(Precision.BF16_PURE, ComputeMode.CAST)
-    if job.engine is Engine.FSDP1:
-        return torch_bytes(job.precision, ComputeMode.MIXED)
-    # Under autocast a base that is in 16 bits already has nothing to cast, so its blocks keep what 16-bit code keeps.
-    cast = job.engine in (Engine.FSDP1, Engine.FSDP2) or has_16bit_base(job)
-    return torch_bytes(job.precision, ComputeMode.CAST if cast else ComputeMode.AUTOCAST)
+    if job.engine is Engine.FSDP2 or (job.engine is Engine.FSDP1 and job.lora is not None):
+        # Gathered adapters are cast to 16 bits like everything else.
+        return torch_bytes(job.precision, ComputeMode.CAST)
+    # Under autocast a base that is in 16 bits already has nothing to cast; adapters beside it are fp32.
+    mixed = job.engine is Engine.FSDP1 or has_16bit_base(job)
+    return torch_bytes(job.precision, ComputeMode.MIXED if mixed else ComputeMode.AUTOCAST)

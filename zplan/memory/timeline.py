@@ -182,8 +182,17 @@ class Stack:
     """The pieces of the model at one batch shape."""
 
     __slots__ = (
-        "backward", "checkpointed", "forward", "head", "inputs_bytes", "kept_backward", "kept_forward", "layers", "stem", "variants",
-    )  # fmt: skip
+        "backward",
+        "checkpointed",
+        "forward",
+        "head",
+        "inputs_bytes",
+        "kept_backward",
+        "kept_forward",
+        "layers",
+        "stem",
+        "variants",
+    )
 
     def __init__(
         self,

@@ -160,12 +160,26 @@ class _Backward:
         sums = _running_sum(self.groups.stem.tensors, self.orders.stem, units.compute)
         found: dict[StateKey, Level] = {count: self.level(0, 0, held) for count, held in enumerate(sums)}
         held = self.root_grads + sums[-1] if not self.buffers.accumulated(units.root) else self.waiting
-        final = {
+        copying = {
             TermKey.UNSHARDED_GRADS: held,
             TermKey.REDUCE_BUCKET: self.buffers.reduce_input(units.root),
             TermKey.GRADS: self.sharded,
         }
+        scattering = {
+            TermKey.UNSHARDED_GRADS: self._last_root_gradient(),
+            TermKey.REDUCE_BUCKET: self.buffers.reduce_input(units.root) + units.reduce * units.root.trainable_stored,
+            TermKey.GRADS: self.sharded,
+        }
+        final = max(copying, scattering, key=lambda terms: sum(terms.values()))
         return found, Moment("backward", "root reduce-scatter", final)
+
+    def _last_root_gradient(self) -> int:
+        """The gradient that a loop's variable still names while the others are freed (``foreach_reduce``); none on one rank."""
+        units = self.buffers.units
+        trained = [t.numel for piece in (self.groups.stem, self.groups.head) for t in piece.tensors if t.trainable]
+        if units.ranks == 1 or not trained:
+            return 0
+        return trained[-1] * (units.reduce if self.buffers.accumulated(units.root) else units.compute)
 
 
 def fsdp2_memory(

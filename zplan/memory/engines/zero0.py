@@ -1,6 +1,6 @@
 """DeepSpeed stage 0: data parallelism with an fp32 master copy.
 
-Source: DeepSpeed 0.19 ``runtime/fp16/fused_optimizer.py`` (``FP16_Optimizer``, which also serves bf16) and ``unfused_optimizer.py``.
+Source: DeepSpeed 0.19 ``runtime/fp16/fused_optimizer.py`` (``FP16_Optimizer``, for bf16 too) and ``unfused_optimizer.py``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from zplan.memory.params import Layout
 from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Job, Precision
 
-
 ALLREDUCE_NUMEL = 500_000_000
 """``MEMORY_OPT_ALLREDUCE_SIZE`` of ``runtime/engine.py``: gradients are flattened until there are more elements than this."""
 
 
 def _bucket(groups: Layout, element_bytes: int) -> int:
-    """Bytes of the largest flat copy of the all-reduce after backward (``buffered_allreduce_fallback``); one tensor is not copied."""
+    """Bytes of the largest flat copy in the all-reduce (``buffered_allreduce_fallback``); one tensor is not copied."""
     largest = elements = count = 0
     for tensor in groups.tensors():
         if not tensor.trainable:

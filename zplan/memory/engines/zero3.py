@@ -100,7 +100,7 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
         if job.offload is Offload.ALL
         else states.param * (parts.trainable + parts.frozen) + extra * parts.trainable,
         TermKey.GRADS: states.grad * parts.trainable if job.offload is Offload.NONE else 0,
-        # fp32 partitions are cloned even from fp32 ones: a torch.device never equals the device's name (``_create_fp32_partitions``).
+        # fp32 partitions are cloned even from fp32 ones (``_create_fp32_partitions``): a torch.device never equals a device's name.
         TermKey.MASTER: states.master * on_gpu,
         TermKey.OPTIMIZER: state_bytes(optimizer, on_gpu, states.optimized),
         TermKey.REDUCE_BUCKET: states.grad * job.deepspeed.reduce_bucket_size,

@@ -6,12 +6,15 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py`` (``reduce_independent_p_g_buck
 
 from __future__ import annotations
 
+from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel
 from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, plus
 
+NORM_SLICE_NUMEL = 250_000_000
+"""Elements of a partition whose norm is taken at once (``_constant_buffered_norm2``)."""
 
 OFFLOADED_GRAD_BYTES = 4
 """An offloaded gradient partition is cast to fp32 on the GPU before it is copied (``_offload_grad_partition_at_boundary``)."""
@@ -33,8 +36,11 @@ class _Bucket:
         alone = len(self.numels) == 1 and padded == self.numels
         copy = 0 if alone or not self.numels else self.element_bytes * sum(padded)
         if self.offload and padded:
-            # A partition that goes to the host is first added up on the GPU, then cast to fp32 (``partition_grads``).
-            copy += (self.element_bytes + OFFLOADED_GRAD_BYTES) * zero3_partition_numel(max(self.numels), self.ranks)
+            # A partition that goes to the host is first added up on the GPU (``partition_grads``); its norm is taken slice by
+            # slice in float64, then it is cast to fp32 (``_offload_grad_partition_at_boundary``).
+            numel = zero3_partition_numel(max(self.numels), self.ranks)
+            cast = max(OFFLOADED_GRAD_BYTES * numel, NORM_BYTES * min(numel, NORM_SLICE_NUMEL))
+            copy += self.element_bytes * numel + cast
         self.numels, self.elements = [], 0
         return copy
 

@@ -127,7 +127,7 @@ def run(
         checkpointed: Whether each block is recomputed in backward (non-reentrant, transformers' default).
         loss: How the loss is computed.
         lora_rank: Rank of adapters on every linear layer, with the base frozen; in the weights' own number format, as
-            engines that cast whole models have them. 0: none.
+            engines that cast whole models have them, but fp32 in mixed mode, as peft makes them. 0: none.
 
     Returns:
         The log, with piece 0 = stem, 1..L = blocks, L+1 = head; and the model.
@@ -138,7 +138,9 @@ def run(
         model = build(config, implementation, dtype, device)
         install_loss(model, loss.value)
         if lora_rank:
-            model = _with_adapters(model, lora_rank, dtype, device)
+            # peft makes adapters fp32 beside a 16-bit base (``autocast_adapter_dtype``); autocast is what lets them stay so.
+            kept = torch.float32 if mode is ComputeMode.MIXED else dtype
+            model = _with_adapters(model, lora_rank, kept, device)
         if checkpointed:
             model.activation_checkpointing_enable()
         recorder = Recorder(device)
@@ -185,8 +187,8 @@ def _with_adapters(model: nn.Module, rank: int, dtype: torch.dtype, device: str)
     # Adapters are made where they belong; moving modules swaps tensors, which tensors without data refuse.
     with mock.patch.object(nn.Module, "to", lambda module, *args, **kwargs: module), torch.device(device):
         adapted: nn.Module = peft.get_peft_model(model, config)
-    for parameter in adapted.parameters():
-        if parameter.dtype is not dtype:
+    for name, parameter in adapted.named_parameters():
+        if ".lora_" in name and parameter.dtype is not dtype:
             parameter.data = parameter.data.to(dtype)
     return adapted
 
