@@ -103,8 +103,22 @@ def case_to_plan(case: Mapping[str, Any]) -> Plan:
 
 
 FAMILIES = (
-    "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3", "gpt2", "gpt_neox", "opt", "falcon",
-    "glm4", "olmo2", "mixtral", "qwen3_moe",
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "phi3",
+    "gpt2",
+    "gpt_neox",
+    "opt",
+    "falcon",
+    "glm4",
+    "olmo2",
+    "mixtral",
+    "qwen3_moe",
 )
 """Families of the standard grid."""
 
@@ -120,8 +134,20 @@ def grid_models() -> dict[str, list[dict[str, Any]]]:
 
 
 ENGINES = (
-    ("deepspeed", 0), ("deepspeed", 1), ("deepspeed", 2), ("deepspeed", 2), ("deepspeed", 3), ("deepspeed", 3), ("deepspeed", 3),
-    ("fsdp2", 3), ("fsdp2", 3), ("fsdp2", 2), ("fsdp1", 3), ("fsdp1", 2), ("ddp", 0), ("single", 0),
+    ("deepspeed", 0),
+    ("deepspeed", 1),
+    ("deepspeed", 2),
+    ("deepspeed", 2),
+    ("deepspeed", 3),
+    ("deepspeed", 3),
+    ("deepspeed", 3),
+    ("fsdp2", 3),
+    ("fsdp2", 3),
+    ("fsdp2", 2),
+    ("fsdp1", 3),
+    ("fsdp1", 2),
+    ("ddp", 0),
+    ("single", 0),
 )
 
 
@@ -134,12 +160,18 @@ def draw_cases(seed: int, count: int) -> Iterator[dict[str, Any]]:
         engine, stage = rng.choice(ENGINES)
         config = rng.choice(models[rng.choice(families)])
         longest = int(config.get("max_position_embeddings") or config.get("n_positions") or 2048)
-        seq = rng.choice([length for length in (512, 1024, 2048, 4096, 8192, 16384, 32768, 131072) if length <= max(512, longest)])
+        seq = rng.choice(
+            [length for length in (512, 1024, 2048, 4096, 8192, 16384, 32768, 131072) if length <= max(512, longest)]
+        )
         case: dict[str, Any] = {
-            "engine": engine, "stage": stage, "offload": "none",
+            "engine": engine,
+            "stage": stage,
+            "offload": "none",
             "world": 1 if engine == "single" else rng.choice((1, 2, 4, 7, 8, 16, 64, 256, 1024)),
-            "micro_batch": rng.choice((1, 1, 1, 2, 4, 8, 32)), "seq_len": seq,
-            "grad_accum": rng.choice((1, 1, 1, 2)), "checkpointing": rng.choice(("none", "full", "full", "every-2")),
+            "micro_batch": rng.choice((1, 1, 1, 2, 4, 8, 32)),
+            "seq_len": seq,
+            "grad_accum": rng.choice((1, 1, 1, 2)),
+            "checkpointing": rng.choice(("none", "full", "full", "every-2")),
             "attention": "flash" if rng.random() < 0.8 or seq > 4096 else rng.choice(("eager", "sdpa")),
             "optimizer": rng.choice(("adamw", "adamw", "adamw", "adamw_torch", "adamw_torch_fused", "sgd")),
             "model": config,
@@ -157,14 +189,8 @@ def draw_cases(seed: int, count: int) -> Iterator[dict[str, Any]]:
         yield case
 
 
-def _draw_deepspeed(rng: random.Random, case: dict[str, Any], stage: int, config: Mapping[str, Any]) -> None:
+def _draw_zero_options(rng: random.Random, stage: int, config: Mapping[str, Any]) -> dict[str, Any]:
     zero: dict[str, Any] = {}
-    if stage in (1, 2) and rng.random() < 0.25:
-        case["offload"] = "optimizer"
-    if stage == 3 and rng.random() < 0.35:
-        case["offload"] = rng.choice(("optimizer", "all"))
-    if case["offload"] != "none":
-        case["optimizer"] = "adamw"
     if stage and rng.random() < 0.3:
         zero["overlap_comm"] = rng.random() < 0.5
     if stage and rng.random() < 0.4:
@@ -180,6 +206,17 @@ def _draw_deepspeed(rng: random.Random, case: dict[str, Any], stage: int, config
         zero["sub_group_size"] = rng.choice((100_000_000, 1_000_000_000_000))
     if stage == 3 and rng.random() < 0.2:
         zero["stage3_max_live_parameters"] = rng.choice((100_000_000, 3_000_000_000))
+    return zero
+
+
+def _draw_deepspeed(rng: random.Random, case: dict[str, Any], stage: int, config: Mapping[str, Any]) -> None:
+    if stage in (1, 2) and rng.random() < 0.25:
+        case["offload"] = "optimizer"
+    if stage == 3 and rng.random() < 0.35:
+        case["offload"] = rng.choice(("optimizer", "all"))
+    if case["offload"] != "none":
+        case["optimizer"] = "adamw"
+    zero = _draw_zero_options(rng, stage, config)
     if stage == 3 and rng.random() < 0.2:
         case["zero_init"] = False
     if rng.random() < 0.2:
@@ -194,7 +231,12 @@ def run_case(case: Mapping[str, Any], timeout_s: float = 300.0) -> dict[str, Any
     """The dry run's result, or ``{"error": ...}``."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "zplan.verify.dryrun"], input=json.dumps(case), capture_output=True, text=True, timeout=timeout_s, check=False,
+            [sys.executable, "-m", "zplan.verify.dryrun"],
+            input=json.dumps(case),
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {timeout_s:.0f} s"}

@@ -31,13 +31,15 @@ def percent(value: float | None) -> str:
 
 
 def zero_paper(case: dict[str, Any]) -> float | None:
-    """Model states alone, as the ZeRO paper counts them (arXiv:1910.02054): 2P + 2P + 12P by stage; other engines 16 P/N or 16 P."""
+    """Model states alone, as the ZeRO paper counts them (arXiv:1910.02054): 2P + 2P + 12P by stage; others 16 P/N or 16 P."""
     params, ranks, stage = layout(case_to_plan(case).model).total, case["world"], case["stage"]
     if case["engine"] in ("ddp", "single"):
         return 16.0 * params
     if case["engine"] != "deepspeed":
         return 16 * params / ranks if stage == 3 else 2 * params + 14 * params / ranks
-    return (16.0 * params, 4 * params + 12 * params / ranks, 2 * params + 14 * params / ranks, 16 * params / ranks)[stage]
+    return (16.0 * params, 4 * params + 12 * params / ranks, 2 * params + 14 * params / ranks, 16 * params / ranks)[
+        stage
+    ]
 
 
 def deepspeed_estimator(case: dict[str, Any]) -> float | None:
@@ -96,14 +98,16 @@ def worst_rows(report: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _point(row: dict[str, Any]) -> tuple[float, float] | None:
+    try:
+        return row["result"]["peak"] / GIB, predict(row["case"])["peak"] / GIB
+    except (ZplanError, KeyError):
+        return None
+
+
 def plot(rows: list[dict[str, Any]]) -> str:
     """Predicted against measured peaks, both on a logarithmic scale, as SVG."""
-    points = []
-    for row in rows:
-        try:
-            points.append((row["result"]["peak"] / GIB, predict(row["case"])["peak"] / GIB))
-        except (ZplanError, KeyError):
-            continue
+    points = [point for row in rows if (point := _point(row))]
     low, high = math.floor(math.log10(min(min(p) for p in points))), math.ceil(math.log10(max(max(p) for p in points)))
 
     def at(value: float) -> float:
@@ -130,7 +134,10 @@ def published() -> list[str]:
     """What ``published.py`` says."""
     command = (sys.executable, str(Path(__file__).with_name("published.py")), "--json")
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    lines = ["| counter | rows | median error | 90th percentile | within 10 % | inside low-high |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| counter | rows | median error | 90th percentile | within 10 % | inside low-high |",
+        "|---|---|---|---|---|---|",
+    ]
     for kind, row in report["kinds"].items():
         if row["n"]:
             lines.append(
@@ -140,7 +147,8 @@ def published() -> list[str]:
     lines += [
         "",
         f"{report['answered']} of {report['core_rows']} rows answered. Of {report['oom_rows']} that ran out of memory "
-        f"{report['oom_called_fits']} are called \"fits\"; of {report['fits_rows']} that ran {report['fits_called_oom']} are called \"oom\".",
+        f'{report["oom_called_fits"]} are called "fits"; '
+        f'of {report["fits_rows"]} that ran {report["fits_called_oom"]} are called "oom".',
     ]
     return lines
 
@@ -158,9 +166,11 @@ def page(rows: list[dict[str, Any]]) -> str:
     parts = [
         "<!-- Written by benchmarks/write_accuracy.py; do not edit. -->\n\n# Accuracy\n",
         "## Against the real engine, without data\n",
-        f"A seeded grid of {report['cases']} random plans (model x engine x stage x offload x ranks x batch x sequence x checkpointing x "
+        f"A seeded grid of {report['cases']} random plans (model x engine x stage x offload x ranks x batch x sequence "
+        "x checkpointing x "
         "buckets x accumulation x attention x loss x optimizer x adapters), each run by the real engine on tensors without data "
-        f"({', '.join(f'{name} {version}' for name, version in versions.items())}). Errors are |predicted / measured - 1|; bias is the "
+        f"({', '.join(f'{name} {version}' for name, version in versions.items())}). Errors are |predicted / measured - 1|; "
+        "bias is the "
         f"median of predicted / measured - 1. {report['answered']} plans are answered.\n",
         *table,
         "\n![predicted against measured](accuracy.svg)\n",
@@ -173,7 +183,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         "\n### The same plans, other formulas\n",
         *others(rows),
         "\n## Against published runs\n",
-        "Each row is somebody's measured run with its source (`benchmarks/data/measured.yaml`), mapped to a plan by general rules.\n",
+        "Each row is somebody's measured run with its source (`benchmarks/data/measured.yaml`), "
+        "mapped to a plan by general rules.\n",
         *published(),
         "\n## Known gaps\n",
         KNOWN_GAPS,
@@ -181,11 +192,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-KNOWN_GAPS = """- FSDP1 as accelerate sets it up runs 16-bit weights under autocast. Code that leaves the 16-bit path there (GPT-2's tanh GeLU,
-  OPT's norms) keeps fp32 tensors that the tables of 16-bit code don't have: up to a fifth too little without checkpointing.
-- Adapters under DeepSpeed stage 3 are fp32 and cast what they keep; the tables hold them in 16 bits: too little without checkpointing.
-- At the instant when a gradient is handed over and its bucket is reduced, the activations of the whole interval are counted:
-  up to a few per cent too much where a small model's bucket decides the peak.
+KNOWN_GAPS = """- At the instant when a gradient is handed over and its bucket is reduced, the activations of the whole interval are
+  counted: up to a few per cent too much where a small model's bucket decides the peak.
 - Eager attention under autocast, adapters on experts and the fused loss of scaled heads have no tables; such plans are refused.
 - NVMe offload and ZeRO++ are read from the engine's source and not held against a run. Nothing here was measured on a GPU by us.
 """

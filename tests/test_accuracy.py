@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from accuracy import STANDARD_GRID, percentile, read_rows, score, summary  # noqa: E402
+from accuracy import STANDARD_GRID, percentile, predict, read_rows, score, summary  # noqa: E402
 from cases import case_to_plan, checkpointing_of, draw_cases, run_case  # noqa: E402
 
 ROWS = read_rows(STANDARD_GRID)
@@ -44,6 +44,33 @@ def test_host_bytes(report: dict[str, Any]) -> None:
     assert report["host"]["n"] > 20
     assert report["host"]["p95"] < 1e-3
     assert report["host_peak"]["p95"] < 1e-3
+
+
+MENDED = [
+    # A float64 copy of a host-bound partition for its norm (stage3.py, _constant_buffered_norm2): 8.2 % too little without it.
+    ({"model": "gpt2", "engine": "deepspeed", "stage": 3, "offload": "optimizer", "world": 1}, -1e-4, 1e-4),
+    # A loop variable names the root's last gradient during its reduce-scatter (foreach_reduce): 1.3 % too little.
+    ({"model": "mistral", "engine": "fsdp2", "stage": 2, "world": 2, "seq_len": 512}, -1e-4, 1e-4),
+    # fp32 adapters on a 16-bit base under autocast keep fp32 copies of their inputs: 4.8 and 2.2 % too little.
+    ({"model": "glm4", "engine": "ddp", "lora": 16, "checkpointing": "every-2"}, -1e-4, 1e-2),
+    ({"model": "falcon", "engine": "single", "lora": 8, "checkpointing": "every-2"}, -1e-4, 1e-2),
+    # Views of weights that autograd saved outlive stage 3's release of them: 3.1 % too little; now an upper bound.
+    ({"model": "falcon", "engine": "deepspeed", "stage": 3, "world": 64, "checkpointing": "every-2"}, -1e-4, 2e-2),
+]
+
+
+@pytest.mark.parametrize(
+    ("marks", "low", "high"), MENDED, ids=lambda mark: mark.get("model") if isinstance(mark, dict) else ""
+)
+def test_plans_that_were_too_low_once(marks: dict[str, Any], low: float, high: float) -> None:
+    def fits(case: dict[str, Any]) -> bool:
+        flat = {**case, "model": case["model"]["model_type"]}
+        return all(flat.get(key) == value for key, value in marks.items())
+
+    found = [row for row in ROWS if fits(row["case"]) and "error" not in row["result"]]
+    assert found
+    for row in found:
+        assert low < predict(row["case"])["peak"] / row["result"]["peak"] - 1 < high
 
 
 def _small(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

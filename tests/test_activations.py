@@ -170,7 +170,10 @@ def test_tables_are_what_the_installed_model_code_does(
     assert differences(family, way, 1_000_003, family.variants[0]) == []
 
 
-def test_autocast_tables_are_what_the_installed_model_code_does() -> None:
+@pytest.mark.parametrize(
+    ("family", "way"), [("llama", "mode=ComputeMode.AUTOCAST"), ("opt", "mode=ComputeMode.MIXED, lora=True")]
+)
+def test_autocast_tables_are_what_the_installed_model_code_does(family: str, way: str) -> None:
     """In a process of its own: CUDA's autocast lists on the CPU stay for the life of a process."""
     pytest.importorskip("transformers")
     code = (
@@ -179,8 +182,8 @@ def test_autocast_tables_are_what_the_installed_model_code_does() -> None:
         "from zplan.verify.derive.derive import Way\n"
         "from zplan.verify.derive.families import FAMILIES, UNTIED\n"
         "for checkpointed in (False, True):\n"
-        "    way = Way(mode=ComputeMode.AUTOCAST, checkpointed=checkpointed)\n"
-        "    print(differences(FAMILIES['llama'], way, 1_000_003, UNTIED))\n"
+        f"    way = Way({way}, checkpointed=checkpointed)\n"
+        f"    print(differences(FAMILIES['{family}'], way, 1_000_003, UNTIED))\n"
     )
     command = [sys.executable, "-W", "ignore", "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
