@@ -154,7 +154,9 @@ def test_estimate_takes_a_plan_file(capsys):
         "model: llama-3.1-8b\ngpus: 8\ngpu: a100-80g\nstage: 3\ncheckpointing: full\n", encoding="utf-8"
     )
     found = _estimate(capsys, "zplan.yaml")
-    typed = _estimate(capsys, *"--model llama-3.1-8b --gpus 8 --gpu a100-80g --stage 3 --checkpointing full".split())  # noqa: SIM905
+    typed = _estimate(
+        capsys, "--model", "llama-3.1-8b", "--gpus", "8", "--gpu", "a100-80g", "--stage", "3", "--checkpointing", "full"
+    )
     assert found["plans"] == typed["plans"]
     longer = _estimate(capsys, "zplan.yaml", "--seq-len", "4k", "--stage", "2")
     assert (longer["plans"][0]["seq_len"], longer["plans"][0]["stage"]) == (4096, 2)

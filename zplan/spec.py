@@ -116,7 +116,7 @@ class BlockSpec:
     weights: tuple[Weight, ...]
     """In the order of ``named_parameters()``."""
     dims: tuple[tuple[str, int], ...]
-    """Sizes that the activation table's symbols stand for, e.g. ``(("h", 4096), ("f", 14336), ("a", 32), ("k", 8), ("d", 128))``."""
+    """Sizes that the activation table's symbols stand for, e.g. ``(("h", 4096), ("f", 14336), ("a", 32), ("k", 8))``."""
     sliding_window: int | None = None
     """Attention window in tokens, where the block has one."""
 
@@ -140,7 +140,7 @@ class ModelSpec:
     family: str
     """Hugging Face ``model_type``."""
     params: int
-    """P as ``sum(p.numel())`` counts it, tied weights once. For ``--params 7B`` it is what the user said, not the shape's own sum."""
+    """P as ``sum(p.numel())`` counts it, tied weights once. For ``--params 7B`` what the user said, not the shape's sum."""
     hidden_size: int
     num_layers: int
     num_heads: int

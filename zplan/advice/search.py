@@ -283,9 +283,7 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
 
 
 def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing, pairs: Sequence[Pair]) -> list[Rank]:
-    """Ranks that no plan at this level of checkpointing beats: its fastest setting with each batch that can fit at
-    all.
-    """
+    """Ranks that no plan at this level of checkpointing beats: its fastest setting with each batch that can fit."""
     plans = [search.plan(swift, saver, pair) for pair in pairs]
     return [rank(plan, step_time(plan), strategy) for plan in plans]
 

@@ -78,12 +78,10 @@ def _sharded(plan: Plan, groups: Layout) -> tuple[float, float, float]:
     job, cluster = plan.job, plan.cluster
     layers, micro = plan.model.num_layers + 1, job.grad_accum
     fsdp = job.engine in (Engine.FSDP1, Engine.FSDP2)
-    if job.quantize is not None:
-        frozen_bytes = QUANTIZED_BYTES[job.quantize]
-    else:
-        frozen_bytes = 4 if job.precision.value == "fp32" else 2
+    word_bytes = 4 if job.precision.value == "fp32" else 2
+    frozen_bytes = word_bytes if job.quantize is None else QUANTIZED_BYTES[job.quantize]
     frozen = groups.total + groups.adapters - groups.trainable
-    gathered = frozen * frozen_bytes + groups.trainable * (4 if job.precision.value == "fp32" else 2)
+    gathered = frozen * frozen_bytes + groups.trainable * word_bytes
     qwz = 0.5 if job.deepspeed.quantized_weights and not fsdp else 1.0
     forward = ring_seconds(cluster, gathered * qwz, layers)
     if fsdp and job.stage == 2:
