@@ -57,8 +57,19 @@ def _figures(measured: Measurement) -> dict[str, int]:
     return {**measured.phases, "steady": measured.steady_bytes, "peak": measured.allocated_peak_bytes}
 
 
-def _assert_same(one: Measurement, other: Measurement) -> None:
-    ours, theirs = _figures(one), _figures(other)
+def _without_sync_copy(measured: Measurement, single: Measurement) -> dict[str, int]:
+    """DDP's figures without the flat copy in which it sends the parameters when it starts (``_sync_module_states``).
+
+    gloo's thread frees that copy when it gets to it: before the reducer makes its buckets, or after.
+    """
+    found = _figures(measured)
+    flat = _figures(single)["init"] // 2
+    late = found["init"] == pytest.approx(_figures(single)["init"] + flat, rel=SAME)
+    return {**found, "init": found["init"] - flat} if late else found
+
+
+def _assert_same(one: Measurement, other: Measurement, *, synced: bool = False) -> None:
+    ours, theirs = _figures(one), _without_sync_copy(other, one) if synced else _figures(other)
     for name, size in ours.items():
         assert size == pytest.approx(theirs[name], rel=SAME), f"{name} of {one.launch} and {other.launch}"
 
@@ -71,7 +82,7 @@ def test_dry_run_single_and_two_gloo_ranks_agree(name: str) -> None:
         dry, single = pool.map(lambda how: _launch(how, name), ("dryrun", "single"))
     job = _launch("torchrun", name)
     _assert_same(dry, single)
-    _assert_same(single, job)
+    _assert_same(single, job, synced=name == "ddp")
     assert (job.ranks_measured, job.world_size) == (2, 2)
     assert all(sum(terms.values()) == job.phases[phase] for phase, terms in job.terms.items())
     assert all(dry.limits and run.limits for run in (single, job))

@@ -105,16 +105,20 @@ SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
 """Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
 
 
-def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool) -> PieceMemory:
-    """A block that keeps some bytes more from its forward code, or from its recomputation, to its backward."""
+def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
+    return tuple(instant._replace(activation_bytes=instant.activation_bytes + extra) for instant in instants)
 
-    def more(instants: tuple[Instant, ...]) -> tuple[Instant, ...]:
-        return tuple(instant._replace(activation_bytes=instant.activation_bytes + extra) for instant in instants)
 
-    if checkpointed:
-        return replace(piece, backward=more(piece.backward))
+def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool, passing: int = 0) -> PieceMemory:
+    """A block that keeps some bytes more until its backward; checkpointed only from its recomputation on.
+
+    ``passing`` is what a checkpointed block needs more while it runs forward.
+    """
     return replace(
-        piece, kept_bytes=piece.kept_bytes + extra, forward=more(piece.forward), backward=more(piece.backward)
+        piece,
+        kept_bytes=piece.kept_bytes + (0 if checkpointed else extra),
+        forward=_more(piece.forward, passing if checkpointed else extra),
+        backward=_more(piece.backward, extra),
     )
 
 
@@ -139,7 +143,9 @@ def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, chec
     adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
     fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
     extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
-    return _more_kept(piece, extra, checkpointed)
+    # Forward alone frees each layer's copy and its fp32 result before the next layer's.
+    passing = max((4 * tokens * (w.shape[0] + w.shape[1]) for w in adapted), default=0)
+    return _more_kept(piece, extra, checkpointed, passing)
 
 
 @lru_cache(maxsize=2048)

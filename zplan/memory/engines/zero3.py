@@ -261,6 +261,12 @@ def _init_moments(
                 "init", "whole model before sharding", {TermKey.PARAMS: states.param * (groups.total + groups.adapters)}
             )
         )
+    else:
+        # The head is made last, whole and before it is tied; then ``zero.Init`` partitions it. Adapters come later.
+        shards = zero3_partition_numel(groups.total + (groups.head_numel if groups.tied else 0), ranks)
+        on_gpu = 0 if job.offload is Offload.ALL else states.param * shards
+        head = {TermKey.PARAMS: on_gpu, TermKey.GATHERED_PARAMS: states.param * groups.head_numel}
+        made.append(Moment("init", "head made before sharding", head))
     if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
         return tuple(made)
     cloning = {
