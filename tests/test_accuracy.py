@@ -54,6 +54,10 @@ MENDED = [
     # fp32 adapters on a 16-bit base under autocast keep fp32 copies of their inputs: 4.8 and 2.2 % too little.
     ({"model": "glm4", "engine": "ddp", "lora": 16, "checkpointing": "every-2"}, -1e-4, 1e-2),
     ({"model": "falcon", "engine": "single", "lora": 8, "checkpointing": "every-2"}, -1e-4, 1e-2),
+    # fp32 adapters of a checkpointed block cast their input in forward, too (peft, _cast_input_dtype): 6.3 % too little there.
+    ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8, "figure": "forward"}, -1e-3, 1e-3),
+    # The tied head is made whole before it is tied under zero.Init: 27.6 % too little with a small bucket.
+    ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8, "figure": "init"}, -1e-4, 1e-4),
     # Views of weights that autograd saved outlive stage 3's release of them: 3.1 % too little; now an upper bound.
     ({"model": "falcon", "engine": "deepspeed", "stage": 3, "world": 64, "checkpointing": "every-2"}, -1e-4, 2e-2),
 ]
@@ -63,14 +67,16 @@ MENDED = [
     ("marks", "low", "high"), MENDED, ids=lambda mark: mark.get("model") if isinstance(mark, dict) else ""
 )
 def test_plans_that_were_too_low_once(marks: dict[str, Any], low: float, high: float) -> None:
+    figure = marks.get("figure", "peak")
+
     def fits(case: dict[str, Any]) -> bool:
-        flat = {**case, "model": case["model"]["model_type"]}
+        flat = {**case, "model": case["model"]["model_type"], "figure": figure}
         return all(flat.get(key) == value for key, value in marks.items())
 
     found = [row for row in ROWS if fits(row["case"]) and "error" not in row["result"]]
     assert found
     for row in found:
-        assert low < predict(row["case"])["peak"] / row["result"]["peak"] - 1 < high
+        assert low < predict(row["case"])[figure] / row["result"][figure] - 1 < high
 
 
 def _small(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -58,9 +58,10 @@ def _figures(measured: Measurement) -> dict[str, int]:
 
 
 def _without_sync_copy(measured: Measurement, single: Measurement) -> dict[str, int]:
-    """DDP's figures without the flat copy in which it sends the parameters when it starts (``_sync_module_states``).
+    """DDP's figures without one more copy of the parameters, which ``init`` of two real ranks has in some runs and not in others.
 
-    gloo's thread frees that copy when it gets to it: before the reducer makes its buckets, or after.
+    Its size is that of the flat copy in which DDP sends the parameters when it starts (``_sync_module_states``), so probably
+    gloo's thread frees it before the reducer makes its buckets, or after; that was not traced.
     """
     found = _figures(measured)
     flat = _figures(single)["init"] // 2
