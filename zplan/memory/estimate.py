@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from zplan.memory.engines.base import EngineMemory
-from zplan.memory.engines.zero12 import worst_rank
+from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.host import host_memory
-from zplan.memory.moments import Estimate, ModelStates, Moment, TermKey
+from zplan.memory.moments import Estimate, ModelStates, Moment, Moments, TermKey
 from zplan.memory.params import layout
+from zplan.memory.peaks import backward_peak_bytes, pass_moments, pass_peak, peak_moment
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
-from zplan.memory.timeline import Stack, backward_peak_bytes, pass_moments
+from zplan.memory.timeline import Stack
 from zplan.memory.verdict import because, judge, peak_phase
 from zplan.spec import Attention, Engine, ModelSpec, Plan
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """What no batch shape changes."""
+
+    memory: EngineMemory
+    states: ModelStates
+    others: tuple[tuple[int, EngineMemory], ...]
+    """Ranks that may hold more."""
+
+
 @lru_cache(maxsize=8192)
-def _states(model: ModelSpec, facts: JobFacts, ranks: int) -> ModelStates:
+def _side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> _Side:
     groups, job = layout(model, facts.job.lora), facts.job
-    return model_states(
+    states = model_states(
         groups.total + groups.adapters, groups.trainable, facts.states, facts.optimizer, job.stage, ranks
     )
+    others = tuple(
+        (other, engine_side(model, facts, ranks, other)) for other in _other_ranks(model, facts, ranks) if other != rank
+    )
+    return _Side(engine_side(model, facts, ranks, rank), states, others)
 
 
-@lru_cache(maxsize=8192)
 def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ...]:
     """Ranks that may hold more than others: the last one, whose gradients come first, and the one that touches most of them.
 
@@ -38,7 +54,7 @@ def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ..
 
 def _later_peak(memory: EngineMemory, stack: Stack) -> int:
     """Peak of backward and step."""
-    step = max(moment.total_bytes for moment in memory.step) + stack.inputs_bytes
+    step = memory.largest_step.total_bytes + stack.inputs_bytes
     return max(step, *(backward_peak_bytes(micro_step, stack) for micro_step in memory.passes))
 
 
@@ -46,9 +62,7 @@ def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
     moments = list(memory.init)
     for micro_step in memory.passes:
         moments += pass_moments(micro_step, stack)
-    inputs = stack.inputs_bytes
-    for moment in memory.step:
-        moments.append(_with_inputs(moment, inputs))
+    moments += [_with_inputs(moment, stack.inputs_bytes) for moment in memory.step]
     return moments
 
 
@@ -61,16 +75,35 @@ def _with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
     )
 
 
-def _phases(moments: list[Moment]) -> tuple[dict[str, int], Moment]:
-    """Peak of each phase, and the largest moment of the step."""
-    phases = {"init": 0, "forward": 0, "backward": 0, "step": 0}
-    peak, peak_bytes = moments[0], -1
-    for moment in moments:
-        total, phase = moment.total_bytes, moment.phase
-        phases[phase] = max(phases[phase], total)
-        if total > peak_bytes and phase != "init":
-            peak, peak_bytes = moment, total
-    return phases, peak
+def _phases(memory: EngineMemory, stack: Stack) -> tuple[dict[str, int], Moment]:
+    """Peak of each phase, and the largest moment of the step (the first of them)."""
+    forward = backward = peak_bytes = 0
+    make: Callable[[], Moment] | None = None
+    for run in memory.passes:
+        base = run.base_bytes
+        for is_forward, track in ((True, run.forward), (False, run.backward)):
+            peak = pass_peak(stack, track, is_forward)
+            total = base + peak.total
+            if total > peak_bytes:
+                peak_bytes, make = total, partial(peak_moment, run, stack, is_forward, peak)
+            if is_forward:
+                forward = max(forward, total)
+            else:
+                backward = max(backward, total)
+        moment = run.largest_moment
+        if moment is not None and moment.total_bytes > backward:
+            backward = moment.total_bytes
+            if backward > peak_bytes:
+                peak_bytes, make = backward, partial(_itself, moment)
+    step = memory.largest_step.total_bytes + stack.inputs_bytes
+    phases = {"init": memory.init_bytes, "forward": forward, "backward": backward, "step": step}
+    if step > peak_bytes or make is None:
+        return phases, _with_inputs(memory.largest_step, stack.inputs_bytes)
+    return phases, make()
+
+
+def _itself(moment: Moment) -> Moment:
+    return moment
 
 
 def estimate(plan: Plan) -> Estimate:
@@ -89,15 +122,14 @@ def estimate(plan: Plan) -> Estimate:
     ranks = cluster.gpus
     facts = job_facts(job)
     stack = build_stack(model, facts.code, job.micro_batch, job.seq_len)
-    memory = engine_side(model, facts, ranks, job.rank)
-    moments = _moments(memory, stack)
-    phases, peak = _phases(moments)
+    side = _side(model, facts, ranks, job.rank)
+    memory = side.memory
+    phases, peak = _phases(memory, stack)
     worst, worst_bytes = job.rank, peak.total_bytes
-    for other in _other_ranks(model, facts, ranks):
-        if other != job.rank:
-            other_bytes = _later_peak(engine_side(model, facts, ranks, other), stack)
-            if other_bytes > worst_bytes:
-                worst, worst_bytes = other, other_bytes
+    for other, others in side.others:
+        other_bytes = _later_peak(others, stack)
+        if other_bytes > worst_bytes:
+            worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
     scratch = flash_scratch_bytes(model, job.micro_batch, job.seq_len) if job.attention is Attention.FLASH else 0
     run = runtime(
@@ -113,9 +145,9 @@ def estimate(plan: Plan) -> Estimate:
     fits = verdict in ("fits", None)
     return Estimate(
         plan=plan,
-        moments=tuple(moments),
+        moments=Moments(partial(_moments, memory, stack)),
         steady={**memory.steady, TermKey.INPUTS: stack.inputs_bytes},
-        model_states=_states(model, facts, ranks),
+        model_states=side.states,
         host=host,
         runtime=run,
         phases=phases,

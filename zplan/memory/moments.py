@@ -6,8 +6,9 @@ largest moment, never a sum of terms that do not live at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from zplan.spec import Plan
 
@@ -100,6 +101,48 @@ class Moment:
         return f"Moment({self.phase!r}, {self.name!r}, {self.terms!r})"
 
 
+class Moments(Sequence[Moment]):
+    """Moments that are put together when somebody looks at them."""
+
+    __slots__ = ("_build", "_made")
+
+    def __init__(self, build: Callable[[], Sequence[Moment]]) -> None:
+        """From what makes them."""
+        self._build = build
+        self._made: Sequence[Moment] | None = None
+
+    def _all(self) -> Sequence[Moment]:
+        if self._made is None:
+            self._made = self._build()
+        return self._made
+
+    @overload
+    def __getitem__(self, index: int) -> Moment: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Moment]: ...
+
+    def __getitem__(self, index: int | slice) -> Moment | Sequence[Moment]:
+        """One, or several."""
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when all moments are."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        """By the moments."""
+        return hash(tuple(self._all()))
+
+    def __repr__(self) -> str:
+        """For tests."""
+        return repr(tuple(self._all()))
+
+
 @dataclass(frozen=True, slots=True)
 class HostMemory:
     """Host RAM of one rank and one node."""
@@ -164,7 +207,7 @@ class Estimate:
     """Predicted memory of one plan."""
 
     plan: Plan
-    moments: tuple[Moment, ...]
+    moments: Sequence[Moment]
     """At least one per phase; the peak of a phase is the largest."""
     steady: Mapping[str, int]
     """Term key -> bytes allocated between two steps, after gradients are cleared."""

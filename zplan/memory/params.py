@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 from zplan.spec import Lora, ModelSpec, Weight, WeightKind
 
@@ -60,13 +61,27 @@ class Layout:
         """Stem, every block in order, head."""
         return (self.stem, *(self.kinds[kind] for kind in self.layers), self.head)
 
+    def runs(self) -> tuple[tuple[Piece, int], ...]:
+        """The pieces in order, equal neighbours as one with their count."""
+        return _runs(self)
+
     def tensors(self) -> tuple[Tensor, ...]:
         """Every tensor in the order of ``named_parameters()``."""
-        return tuple(tensor for piece in self.pieces() for tensor in piece.tensors)
+        return _tensors(self)
 
     def __hash__(self) -> int:
         """By identity: layouts are cached, and hashing a thousand tensors is slow."""
         return id(self)
+
+
+@lru_cache(maxsize=512)
+def _runs(groups: Layout) -> tuple[tuple[Piece, int], ...]:
+    return tuple((group[0], len(group)) for group in (tuple(same) for _, same in groupby(groups.pieces(), key=id)))
+
+
+@lru_cache(maxsize=512)
+def _tensors(groups: Layout) -> tuple[Tensor, ...]:
+    return tuple(tensor for piece in groups.pieces() for tensor in piece.tensors)
 
 
 def _adapter_tensors(weight: Weight, lora: Lora) -> tuple[Tensor, Tensor]:

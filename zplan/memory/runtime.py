@@ -88,6 +88,12 @@ def slack(engine: Engine, stage: int) -> Range:
     return _GATHERING if engine is Engine.FSDP2 else _SINGLE
 
 
+@lru_cache(maxsize=64)
+def _shares(engine: Engine, stage: int) -> tuple[float, float, float]:
+    spread = slack(engine, stage)
+    return spread.low, spread.expected, spread.high
+
+
 @lru_cache(maxsize=16384)
 def flash_scratch_bytes(model: ModelSpec, micro_batch: int, seq_len: int) -> int:
     """Largest scratch of flash attention's backward over the kinds of blocks (see ``flash_backward_scratch_bytes``)."""
@@ -132,14 +138,10 @@ def runtime(
     Returns:
         The totals and their causes.
     """
-    spread = slack(engine, stage)
+    low, expected, high = _shares(engine, stage)
     context, nccl = _CONTEXT, _NCCL if world_size > 1 else (0, 0, 0)
     kernels = (_WORKSPACE[0], _WORKSPACE[1], _WORKSPACE[2] + scratch_bytes)
-    loose = (
-        int(allocated_bytes * spread.low),
-        int(allocated_bytes * spread.expected),
-        int(allocated_bytes * spread.high),
-    )
+    loose = (int(allocated_bytes * low), int(allocated_bytes * expected), int(allocated_bytes * high))
     fixed = context[1] + nccl[1] + kernels[1]
     room = None if capacity_bytes is None else capacity_bytes - allocated_bytes - fixed
     expected_slack = loose[1] if room is None else max(loose[0], min(loose[1], room))

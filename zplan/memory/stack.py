@@ -66,6 +66,8 @@ class JobFacts:
 
     job: Job
     """The job with micro-batch, sequence and rank set to neutral values."""
+    engine: Job
+    """What an engine sees of it: which code runs on the pieces is left out as well."""
     states: StateBytes
     optimizer: OptimizerSpec
     code: CodeFacts
@@ -76,6 +78,9 @@ def job_facts(job: Job) -> JobFacts:
     """The facts of a job; equal but for the batch shape means the same object."""
     # More than two micro-steps are like two: the first and the last differ.
     return _static_facts(replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=min(job.grad_accum, 2)))
+
+
+_PLAIN = Job()
 
 
 @lru_cache(maxsize=8192)
@@ -92,7 +97,10 @@ def _static_facts(job: Job) -> JobFacts:
     )
     stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
     wide = stage3 and job.lora is not None and states.compute is ComputeMode.CAST
-    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide, stage3))
+    engine = replace(
+        job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
+    )
+    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide, stage3))
 
 
 @lru_cache(maxsize=1024)
@@ -252,4 +260,8 @@ def grad_orders(model: ModelSpec, facts: CodeFacts) -> GradOrders:
 @lru_cache(maxsize=16384)
 def engine_side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> EngineMemory:
     """The engine's side of a plan, which no batch shape changes."""
-    return engine_memory(model, facts.job, grad_orders(model, facts.code), ranks, rank)
+    orders = grad_orders(model, facts.code)
+    if not facts.code.partitioned:
+        # Only stage 3 gathers again for a recomputation: to all others checkpointed blocks are like any.
+        orders = orders.uncheckpointed()
+    return engine_memory(model, facts.engine, orders, ranks, rank)

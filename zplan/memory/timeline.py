@@ -11,18 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.memory.moments import Moment, TermKey
+from zplan.memory.moments import Moment
 
 StateKey = str | int | tuple[int]
 """What an engine's level depends on: a module's name, a count of gradients, or (weight,) while its gradient is handed over."""
-
-
-def pending_key(which: int) -> StateKey:
-    """Key of the level while the gradient of one of the piece's weights is handed over."""
-    return (which,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +79,9 @@ def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
     return LayerLevels(ordered, tuple(hull))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """The engine's bytes along one pass."""
+    """The engine's bytes along one pass; compared by identity, so that plans that share one share what follows from it."""
 
     by: str
     """What the bytes depend on within a piece: ``any`` (nothing; the key is 0), ``grads`` or ``module``."""
@@ -109,10 +104,15 @@ class Pass:
     backward_moments: tuple[Moment, ...] = ()
     """Moments of the backward phase that hold no activations, e.g. the reduction after the last gradient."""
     base_bytes: int = field(init=False)
+    largest_moment: Moment | None = field(init=False)
+    """Of ``backward_moments``."""
 
     def __post_init__(self) -> None:
-        """Adds the base up once."""
+        """Adds up once what every batch shape needs."""
         object.__setattr__(self, "base_bytes", sum(self.base.values()))
+        object.__setattr__(
+            self, "largest_moment", max(self.backward_moments, key=lambda m: m.total_bytes, default=None)
+        )
 
 
 class Kept(NamedTuple):
@@ -125,20 +125,20 @@ class Kept(NamedTuple):
     """Prefix sums otherwise (also the total, at index L)."""
 
 
-def _held(piece: PieceMemory, forward: bool) -> int:
+def held_bytes(piece: PieceMemory, forward: bool) -> int:
     """What a piece holds while later pieces run: kept tensors; in forward also its frame and autocast's copies."""
     kept = piece.kept_bytes + piece.kept_score_bytes
     return kept + piece.frame_bytes + piece.frame_score_bytes + piece.cast_cache_bytes if forward else kept
 
 
 def _kept_below(stem: PieceMemory, variants: Sequence[PieceMemory], layers: Sequence[int], forward: bool) -> Kept:
-    held = [_held(piece, forward) for piece in variants]
+    held = [held_bytes(piece, forward) for piece in variants]
     if len(held) == 1 or len(set(held)) == 1:
-        return Kept(_held(stem, forward), held[0], ())
+        return Kept(held_bytes(stem, forward), held[0], ())
     sums = [0]
     for variant in layers:
         sums.append(sums[-1] + held[variant])
-    return Kept(_held(stem, forward), None, tuple(sums))
+    return Kept(held_bytes(stem, forward), None, tuple(sums))
 
 
 class Candidate(NamedTuple):
@@ -190,6 +190,7 @@ class Stack:
         "kept_backward",
         "kept_forward",
         "layers",
+        "memo",
         "stem",
         "variants",
     )
@@ -210,6 +211,8 @@ class Stack:
         """Candidates of stem, head and each variant."""
         self.backward = tuple(_candidates(piece.backward, size) for piece, size in zip(pieces, sizes, strict=True))
         self.inputs_bytes = inputs_bytes
+        self.memo: tuple[dict[Track, Any], dict[Track, Any]] = ({}, {})
+        """What was found for an engine's track, in backward and in forward (see ``peaks``)."""
         self.kept_forward = _kept_below(stem, variants, shape.layers, True)
         self.kept_backward = _kept_below(stem, variants, shape.layers, False)
 
@@ -232,160 +235,3 @@ class StackShape:
     """For each variant the bytes of each weight's gradient as autograd hands it over."""
     head_grad_sizes: tuple[int, ...]
     stem_grad_sizes: tuple[int, ...]
-
-
-def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, int]:
-    """What the stem and the first ``layers_below`` layers hold, by term; nothing while the stem itself runs (-1)."""
-    terms = {TermKey.ACTIVATIONS: 0, TermKey.CHECKPOINTS: 0, TermKey.ATTENTION_SCORES: 0}
-    if layers_below < 0:
-        return terms
-    counts = [0] * len(stack.variants)
-    if len(counts) == 1:
-        counts[0] = layers_below
-    else:
-        for variant in stack.layers[:layers_below]:
-            counts[variant] += 1
-    pieces = ((stack.stem, False, 1), *zip(stack.variants, stack.checkpointed, counts, strict=True))
-    for piece, checkpointed, count in pieces:
-        scores = piece.kept_score_bytes + (piece.frame_score_bytes if forward else 0)
-        terms[TermKey.CHECKPOINTS if checkpointed else TermKey.ACTIVATIONS] += count * (_held(piece, forward) - scores)
-        terms[TermKey.ATTENTION_SCORES] += count * scores
-    return terms
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The largest instant of a piece, as a moment that builds its terms on demand."""
-
-    run: Pass
-    stack: Stack
-    forward: bool
-    layers_below: int
-    activation_bytes: int
-    score_bytes: int
-    engine: Level
-    pending: int
-    own: str
-    """Term that the piece's own activations belong to."""
-
-    def terms(self) -> dict[str, int]:
-        """All terms; zero ones included."""
-        terms = dict(self.run.base)
-        for key, size in _stored_terms(self.stack, self.layers_below, self.forward).items():
-            terms[key] = terms.get(key, 0) + size
-        for key, size in (
-            (TermKey.INPUTS, self.stack.inputs_bytes),
-            (self.own, self.activation_bytes),
-            (TermKey.ATTENTION_SCORES, self.score_bytes),
-            (TermKey.UNSHARDED_GRADS, self.pending),
-            *self.engine.terms,
-        ):
-            terms[key] = terms.get(key, 0) + size
-        return terms
-
-
-def _piece_moment(
-    forward: bool, run: Pass, stack: Stack, levels: Mapping[StateKey, Level], by: str, stem: bool
-) -> Moment:
-    """Largest instant of the stem or the head."""
-    best, chosen, engine = -1, _NO_CANDIDATE, NOTHING
-    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][by]:
-        held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
-        total = candidate.own + held.total
-        if total > best:
-            best, chosen, engine = total, candidate, held
-    below, pending, depth = 0, chosen.pending, -1
-    if not stem:
-        depth = len(stack.layers)
-        below = stack.stored_bytes(depth, forward)
-    elif not forward:
-        pending += stack.head.held_grad_bytes
-        best += stack.head.held_grad_bytes
-    name, own = _PIECE_NAMES[stem, forward]
-    found = _Found(run, stack, forward, depth, chosen.activation_bytes, chosen.score_bytes, engine, pending, own)
-    total = run.base_bytes + stack.inputs_bytes + below + max(best, 0)
-    return Moment.deferred("forward" if forward else "backward", name, total, found.terms)
-
-
-_NO_CANDIDATE = Candidate(0, 0, 0, 0, 0, 0)
-_PIECE_NAMES = {
-    (True, True): ("embedding", TermKey.ACTIVATIONS),
-    (False, True): ("loss", TermKey.LOGITS),
-    (False, False): ("loss backward", TermKey.LOGITS_GRAD),
-    (True, False): ("embedding backward", TermKey.ACTIVATIONS),
-}
-
-
-def _block_moment(forward: bool, run: Pass, stack: Stack, track: Track) -> Moment:
-    """Largest instant over all blocks."""
-    kept = stack.kept_forward if forward else stack.kept_backward
-    per_layer, below = kept.linear, kept.below
-    best, best_index, chosen, engine = -1, 0, _NO_CANDIDATE, NOTHING
-    pieces = stack.forward if forward else stack.backward
-    for variant, levels in enumerate(track.blocks):
-        candidates = pieces[variant + 2][track.by]
-        if track.after:
-            candidates = (*candidates, _after(stack.variants[variant]))
-        for candidate in candidates:
-            found = levels.get(candidate.key) or levels.get(candidate.fallback)
-            if found is None:
-                if candidate.key != _AFTER:
-                    continue
-                found = track.after[variant]
-            own = candidate.own
-            for index, held in found.hull if per_layer is not None else found.points:
-                total = own + held.total + (index * per_layer if per_layer is not None else below[index])
-                if total > best:
-                    best, best_index, chosen, engine = total, index, candidate, held
-    pending = chosen.pending
-    if not forward:
-        pending += stack.head.held_grad_bytes
-        best += stack.head.held_grad_bytes
-    phase = "forward" if forward else "backward"
-    parts = _Found(
-        run,
-        stack,
-        forward,
-        best_index,
-        chosen.activation_bytes,
-        chosen.score_bytes,
-        engine,
-        pending,
-        TermKey.ACTIVATIONS,
-    )
-    total = run.base_bytes + stack.inputs_bytes + kept.stem + max(best, 0)
-    return Moment.deferred(phase, f"block {phase}", total, parts.terms)
-
-
-_AFTER = "after"
-
-
-def _after(piece: PieceMemory) -> Candidate:
-    """A spike after a block: of its activations only the gradient of its input is left."""
-    return Candidate(_AFTER, _AFTER, piece.input_grad_bytes, piece.input_grad_bytes, 0, 0)
-
-
-def _backward_moments(run: Pass, stack: Stack) -> list[Moment]:
-    backward = run.backward
-    return [
-        _piece_moment(False, run, stack, backward.head, backward.by, False),
-        _block_moment(False, run, stack, backward),
-        _piece_moment(False, run, stack, backward.stem, backward.by, True),
-        *run.backward_moments,
-    ]
-
-
-def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
-    """The largest moment of each piece in forward and in backward, for one micro-step."""
-    forward = run.forward
-    return [
-        _piece_moment(True, run, stack, forward.stem, forward.by, True),
-        _block_moment(True, run, stack, forward),
-        _piece_moment(True, run, stack, forward.head, forward.by, False),
-        *_backward_moments(run, stack),
-    ]
-
-
-def backward_peak_bytes(run: Pass, stack: Stack) -> int:
-    """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
-    return max(moment.total_bytes for moment in _backward_moments(run, stack))

@@ -5,24 +5,27 @@ Source: torch ``nn/parallel/distributed.py`` and ``csrc/distributed/c10d/reducer
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, torch_bytes
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import optimizer_spec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.states import has_16bit_base
 from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Engine, Job, Precision
 
 
-def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec) -> EngineMemory:
+@lru_cache(maxsize=512)
+def replicated_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMemory:
     """DDP or a single process.
 
     Formula: fp32 parameters 4 P, Adam 8 P, gradients 4 P from backward to step; DDP's buckets hold the gradients a second
     time (4 P, permanent) because ``gradient_as_bucket_view`` is off by default.
     """
-    states = torch_bytes(job.precision, ComputeMode.AUTOCAST)
+    states, optimizer = torch_bytes(job.precision, ComputeMode.AUTOCAST), optimizer_spec(job.optimizer)
     numel = groups.trainable
     # Adapters train on a base that is loaded in 16 bits, unless everything is fp32.
     base_bytes = 2 if job.precision is not Precision.FP32 and has_16bit_base(job) else states.param
@@ -50,7 +53,7 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: O
     if accumulating:
         base[TermKey.GRADS] = grads
     forward = constant_track(groups, orders, level())
-    backward, _ = backward_track(groups, orders, level(), ready)
+    backward = backward_track(groups, orders, level(), ready)
     stepping = dict(steady) | {
         TermKey.GRADS: 0 if in_backward else grads,
         TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,

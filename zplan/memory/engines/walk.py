@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, pending_key
+from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,17 @@ class GradOrders:
     checkpointed: tuple[bool, ...]
     """For each variant whether its blocks are recomputed in backward."""
 
+    def uncheckpointed(self) -> GradOrders:
+        """The same without recomputation, for what doesn't depend on it."""
+        return replace(self, checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
 
-@dataclass(frozen=True, slots=True)
-class GradEvent:
+
+class GradEvent(NamedTuple):
     """One weight's gradient becomes ready."""
 
     tensor: Tensor
-    index: int
-    """Position of the tensor among all parameters."""
+    position: int
+    """Place of the tensor among all parameters."""
 
 
 def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
@@ -46,7 +51,7 @@ def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
 
 def backward_track(
     groups: Layout, orders: GradOrders, start: Level, ready: Callable[[GradEvent], tuple[Level, Level]]
-) -> tuple[Track, Level]:
+) -> Track:
     """Levels along backward of an engine whose bytes follow the gradients.
 
     Args:
@@ -57,56 +62,51 @@ def backward_track(
             the gradient is handed over (without the gradient itself).
 
     Returns:
-        The track, keyed by ``grads_ready``, and the level after the last gradient.
+        The track, keyed by ``grads_ready``.
     """
     offsets, head_offset = piece_offsets(groups)
 
     def run(
-        tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
-    ) -> Iterator[tuple[StateKey, Level]]:
-        yield 0, current
+        levels: dict[StateKey, Level], tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
+    ) -> Level:
+        levels[0] = current
         count = 0
         for which in order:
-            if tensors[which].trainable:
-                count += 1
-                after, handing_over = ready(GradEvent(tensors[which], offset + which))
-                if len(tensors[which].shape) > 1:
-                    yield pending_key(which), handing_over
-                elif handing_over.total > after.total:
-                    # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
-                    yield count, handing_over
-                yield count, after
+            tensor = tensors[which]
+            if not tensor.trainable:
+                continue
+            count += 1
+            after, handing_over = ready(GradEvent(tensor, offset + which))
+            if len(tensor.shape) > 1:
+                levels[which,] = handing_over
+            elif handing_over.total > after.total:
+                # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
+                levels[count] = handing_over
+                current = after
+                continue
+            levels[count] = current = after
+        return current
 
     head: dict[StateKey, Level] = {}
-    current = start
-    for key, value in run(groups.head.tensors, orders.head, head_offset, current):
-        head[key] = max(head.get(key, value), value, key=_total)
-        current = value if isinstance(key, int) else current
+    current = run(head, groups.head.tensors, orders.head, head_offset, start)
     collected: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index in range(len(orders.layers) - 1, -1, -1):
         variant = orders.layers[index]
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
-        for key, value in run(tensors, orders.variants[variant], offsets[index], current):
-            points = collected[variant].setdefault(key, [])
-            if points and points[-1][0] == index:
-                points[-1] = (index, max(points[-1][1], value, key=_total))
-            else:
-                points.append((index, value))
-            current = value if isinstance(key, int) else current
+        found: dict[StateKey, Level] = {}
+        current = run(found, tensors, orders.variants[variant], offsets[index], current)
+        points = collected[variant]
+        for key, value in found.items():
+            points.setdefault(key, []).append((index, value))
     stem: dict[StateKey, Level] = {}
-    for key, value in run(groups.stem.tensors, orders.stem, 0, current):
-        stem[key] = max(stem.get(key, value), value, key=_total)
-        current = value if isinstance(key, int) else current
+    run(stem, groups.stem.tensors, orders.stem, 0, current)
     blocks: list[dict[StateKey, LayerLevels]] = [
         {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
     ]
-    return Track("grads", stem, tuple(blocks), head), current
+    return Track("grads", stem, tuple(blocks), head)
 
 
-def _total(value: Level) -> int:
-    return value.total
-
-
+@lru_cache(maxsize=1024)
 def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
     """The same level at every instant: what most engines hold in forward."""
     per_variant: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]

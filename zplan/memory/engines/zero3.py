@@ -58,15 +58,18 @@ def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
     """Partitions every tensor on its own, as stage 3 does."""
     trainable: list[int] = []
     frozen = persistent = persistent_trainable = 0
-    for tensor in groups.tensors():
-        part = zero3_partition_numel(tensor.numel, ranks)
-        if tensor.trainable:
-            trainable.append(part)
-        else:
-            frozen += part
-        if tensor.numel <= options.param_persistence_threshold:
-            persistent += tensor.numel
-            persistent_trainable += tensor.numel if tensor.trainable else 0
+    for piece, count in groups.runs():
+        parts: list[int] = []
+        for tensor in piece.tensors:
+            part = zero3_partition_numel(tensor.numel, ranks)
+            if tensor.trainable:
+                parts.append(part)
+            else:
+                frozen += count * part
+            if tensor.numel <= options.param_persistence_threshold:
+                persistent += count * tensor.numel
+                persistent_trainable += count * tensor.numel if tensor.trainable else 0
+        trainable += parts * count
     # --params 7B states another P than the shape's: the difference is spread evenly over the ranks.
     extra = groups.total - groups.shape_total
     if groups.adapters:

@@ -6,6 +6,8 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py`` (``reduce_independent_p_g_buck
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
 from zplan.memory.moments import TermKey
@@ -60,20 +62,38 @@ class _Bucket:
         return Level(size, ((TermKey.UNSHARDED_GRADS, size),) if size else ())
 
 
+@lru_cache(maxsize=1024)
+def _padded(groups: Layout, ranks: int) -> bool:
+    """Whether any trainable tensor's partitions are padded."""
+    return any(tensor.trainable and tensor.numel % ranks for tensor in groups.tensors())
+
+
 def reduction(
     groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
 ) -> tuple[Track, int]:
     """Levels of the reduction alone along backward, and the bytes of the last flush."""
+    orders = orders.uncheckpointed()
+    # The interleaved copy is as large as its tensors wherever none is padded; only what goes to the host is a share of them.
+    return _reduction(
+        groups, orders, bucket_numel, ranks if offload or _padded(groups, ranks) else 1, element_bytes, offload
+    )
+
+
+@lru_cache(maxsize=1024)
+def _reduction(
+    groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
+) -> tuple[Track, int]:
     bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
         return bucket.add(event.tensor.numel)
 
-    track, _ = backward_track(groups, orders, bucket.level(0), ready)
+    track = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting
     return track, waiting + bucket.flush()
 
 
+@lru_cache(maxsize=1024)
 def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOrders) -> Track:
     """Gathered parameters while a module runs, and at each hand-over of one of its gradients the reduction on top."""
 

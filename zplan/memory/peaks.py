@@ -1,0 +1,189 @@
+"""The largest instants of a pass: an engine's track and the model code's stack, added up.
+
+What a track and a stack come to does not depend on what else the engine holds, so it is worked out once for both and kept with
+the stack: stages and ranks that share a track share it. The numbers come first; moments, with their terms, are made from them
+when somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from zplan.memory.activations.base import PieceMemory
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.timeline import NOTHING, Candidate, Level, Pass, Stack, StateKey, Track, held_bytes
+
+NOBODY = Candidate(0, 0, 0, 0, 0, 0)
+AFTER = "after"
+
+
+class Best(NamedTuple):
+    """The largest instant of one piece."""
+
+    total: int
+    """Bytes beyond the pass's base: activations, what earlier pieces store, inputs, the engine's level."""
+    own: str
+    """Term that the piece's own activations belong to."""
+    depth: int
+    """Layers stored below; -1 for the stem."""
+    candidate: Candidate
+    level: Level
+    held_grad_bytes: int
+    """Gradient of a tied head that waits meanwhile."""
+
+
+class Peak(NamedTuple):
+    """The first of the largest instants of one direction of a pass."""
+
+    total: int
+    """Bytes beyond the pass's base."""
+    piece: int
+    """Its place in the order in which the pieces come."""
+
+
+_FORWARD = ("embedding", "block forward", "loss")
+_BACKWARD = ("loss backward", "block backward", "embedding backward")
+
+
+def _piece_best(forward: bool, stack: Stack, levels: Mapping[StateKey, Level], by: str, stem: bool) -> Best:
+    """Largest instant of the stem or the head."""
+    best, chosen, engine = -1, NOBODY, NOTHING
+    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][by]:
+        held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
+        total = candidate.own + held.total
+        if total > best:
+            best, chosen, engine = total, candidate, held
+    below, waiting, depth = 0, 0, -1
+    if not stem:
+        depth = len(stack.layers)
+        below = stack.stored_bytes(depth, forward)
+    elif not forward:
+        waiting = stack.head.held_grad_bytes
+    own = TermKey.ACTIVATIONS if stem else TermKey.LOGITS if forward else TermKey.LOGITS_GRAD
+    total = stack.inputs_bytes + below + waiting + max(best, 0)
+    return Best(total, own, depth, chosen, engine, waiting)
+
+
+def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
+    """Largest instant over all blocks."""
+    kept = stack.kept_forward if forward else stack.kept_backward
+    per_layer, below = kept.linear, kept.below
+    best, best_index, chosen, engine = -1, 0, NOBODY, NOTHING
+    pieces = stack.forward if forward else stack.backward
+    reach = (len(stack.layers) - 1) * (per_layer or 0)
+    for variant, levels in enumerate(track.blocks):
+        candidates = pieces[variant + 2][track.by]
+        if track.after:
+            candidates = (*candidates, _after(stack.variants[variant]))
+        for candidate in candidates:
+            found = levels.get(candidate.key) or levels.get(candidate.fallback)
+            if found is None:
+                if candidate.key != AFTER:
+                    continue
+                found = track.after[variant]
+            own = candidate.own
+            if per_layer is None:
+                for index, held in found.points:
+                    total = own + held.total + below[index]
+                    if total > best:
+                        best, best_index, chosen, engine = total, index, candidate, held
+                continue
+            hull = found.hull
+            if own + hull[0][1].total + reach <= best:
+                continue
+            for index, held in hull:
+                total = own + held.total + index * per_layer
+                if total > best:
+                    best, best_index, chosen, engine = total, index, candidate, held
+    waiting = 0 if forward else stack.head.held_grad_bytes
+    total = stack.inputs_bytes + kept.stem + waiting + max(best, 0)
+    return Best(total, TermKey.ACTIVATIONS, best_index, chosen, engine, waiting)
+
+
+def _after(piece: PieceMemory) -> Candidate:
+    """A spike after a block: of its activations only the gradient of its input is left."""
+    return Candidate(AFTER, AFTER, piece.input_grad_bytes, piece.input_grad_bytes, 0, 0)
+
+
+def pass_best(stack: Stack, track: Track, forward: bool) -> tuple[Best, Best, Best]:
+    """The largest instant of each piece, in order: embedding, blocks and loss forward; loss, blocks and embedding backward."""
+    stem = _piece_best(forward, stack, track.stem, track.by, True)
+    blocks = _block_best(forward, stack, track)
+    head = _piece_best(forward, stack, track.head, track.by, False)
+    return (stem, blocks, head) if forward else (head, blocks, stem)
+
+
+def pass_peak(stack: Stack, track: Track, forward: bool) -> Peak:
+    """The largest of them; kept with the stack."""
+    known: Peak | None = stack.memo[forward].get(track)
+    if known is None:
+        totals = [piece.total for piece in pass_best(stack, track, forward)]
+        largest = max(totals)
+        known = stack.memo[forward][track] = Peak(largest, totals.index(largest))
+    return known
+
+
+def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, int]:
+    """What the stem and the first ``layers_below`` layers hold, by term; nothing while the stem itself runs (-1)."""
+    terms = {TermKey.ACTIVATIONS: 0, TermKey.CHECKPOINTS: 0, TermKey.ATTENTION_SCORES: 0}
+    if layers_below < 0:
+        return terms
+    counts = [0] * len(stack.variants)
+    if len(counts) == 1:
+        counts[0] = layers_below
+    else:
+        for variant in stack.layers[:layers_below]:
+            counts[variant] += 1
+    pieces = ((stack.stem, False, 1), *zip(stack.variants, stack.checkpointed, counts, strict=True))
+    for piece, checkpointed, count in pieces:
+        scores = piece.kept_score_bytes + (piece.frame_score_bytes if forward else 0)
+        terms[TermKey.CHECKPOINTS if checkpointed else TermKey.ACTIVATIONS] += count * (
+            held_bytes(piece, forward) - scores
+        )
+        terms[TermKey.ATTENTION_SCORES] += count * scores
+    return terms
+
+
+def _terms(run: Pass, stack: Stack, forward: bool, best: Best) -> dict[str, int]:
+    """All terms of a piece's largest instant; zero ones included."""
+    terms = dict(run.base)
+    for key, size in _stored_terms(stack, best.depth, forward).items():
+        terms[key] = terms.get(key, 0) + size
+    for key, size in (
+        (TermKey.INPUTS, stack.inputs_bytes),
+        (best.own, best.candidate.activation_bytes),
+        (TermKey.ATTENTION_SCORES, best.candidate.score_bytes),
+        (TermKey.UNSHARDED_GRADS, best.candidate.pending + best.held_grad_bytes),
+        *best.level.terms,
+    ):
+        terms[key] = terms.get(key, 0) + size
+    return terms
+
+
+def peak_moment(run: Pass, stack: Stack, forward: bool, peak: Peak) -> Moment:
+    """The largest instant of one direction as a moment; its terms are found when somebody looks."""
+    track = run.forward if forward else run.backward
+
+    def build() -> dict[str, int]:
+        return _terms(run, stack, forward, pass_best(stack, track, forward)[peak.piece])
+
+    phase, names = ("forward", _FORWARD) if forward else ("backward", _BACKWARD)
+    return Moment.deferred(phase, names[peak.piece], run.base_bytes + peak.total, build)
+
+
+def _piece_moments(run: Pass, stack: Stack, forward: bool) -> list[Moment]:
+    track = run.forward if forward else run.backward
+    found = enumerate(pass_best(stack, track, forward))
+    return [peak_moment(run, stack, forward, Peak(best.total, piece)) for piece, best in found]
+
+
+def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
+    """The largest moment of each piece in forward and in backward, for one micro-step."""
+    return [*_piece_moments(run, stack, True), *_piece_moments(run, stack, False), *run.backward_moments]
+
+
+def backward_peak_bytes(run: Pass, stack: Stack) -> int:
+    """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
+    peak = run.base_bytes + pass_peak(stack, run.backward, False).total
+    return peak if run.largest_moment is None else max(peak, run.largest_moment.total_bytes)
