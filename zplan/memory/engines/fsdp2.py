@@ -50,8 +50,11 @@ class _Buffers:
         return self.units.reduce * unit.trainable_whole
 
     def accumulated(self, unit: Unit) -> int:
-        """Unsharded gradients that earlier micro-steps left, in the reduce dtype (``to_accumulated_grad_if_needed``)."""
-        return self.units.reduce * unit.trainable_whole if self.job.grad_accum > 1 else 0
+        """Unsharded gradients that earlier micro-steps left, in the reduce dtype and as tensors without padding.
+
+        Source: ``to_accumulated_grad_if_needed``.
+        """
+        return self.units.reduce * unit.trainable_exact if self.job.grad_accum > 1 else 0
 
 
 def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
