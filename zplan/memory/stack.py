@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
-from zplan.memory.activations.find import module_of
 from zplan.memory.activations.pieces import ALL_LINEAR
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
@@ -56,8 +55,9 @@ class CodeFacts:
     """Element size of a weight gradient as autograd hands it over."""
     wide_adapters: bool
     """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
-    partitioned: bool
-    """DeepSpeed stage 3 frees gathered weights by exchanging ``param.data``, which views that autograd saved don't see."""
+    adds_in_place: bool
+    """Stage 3's own ``F.linear`` hands over the gradient of a tied head as a tensor of its own, to which autograd can add the
+    embedding's in place; torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,17 +100,15 @@ def _static_facts(job: Job) -> JobFacts:
     engine = replace(
         job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
     )
-    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide, stage3))
+    adds_in_place = stage3 and job.deepspeed.memory_efficient_linear
+    code_facts = _code_facts(code, states.compute, wide, adds_in_place)
+    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), code_facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool) -> CodeFacts:
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, adds_in_place: bool) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, partitioned)
-
-
-SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
-"""Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
+    return CodeFacts(job, mode, each, wide_adapters, adds_in_place)
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -128,18 +126,6 @@ def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool, passing: int 
         forward=_more(piece.forward, passing if checkpointed else extra),
         backward=_more(piece.backward, extra),
     )
-
-
-def _with_views(piece: PieceMemory, block: BlockSpec, element_bytes: int, checkpointed: bool) -> PieceMemory:
-    """A block under stage 3 whose saved weight views keep the gathered weights alive until its backward.
-
-    Formula: the gathered bytes of its linear weights. An upper bound: inside a block, and for the last blocks that stage 3 has
-    not released yet (``stage3_max_reuse_distance``), the gathered weights themselves are counted beside their views.
-    """
-    if module_of(block.implementation) not in SAVES_WEIGHT_VIEWS:
-        return piece
-    numel = sum(weight.numel for weight in block.weights if weight.kind is WeightKind.LINEAR and len(weight.shape) == 2)
-    return _more_kept(piece, element_bytes * numel, checkpointed)
 
 
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
@@ -218,11 +204,6 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
         )
-    if facts.partitioned:
-        pieces = tuple(
-            _with_views(piece, model.block_kinds[kind], facts.grad_bytes, flag)
-            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
-        )
     if differs(job):
         pieces = tuple(
             changed(piece, model.block_kinds[kind], job, batch * seq, flag)
@@ -237,6 +218,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
         lora=adapters,
+        in_place=facts.adds_in_place,
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch * seq)

@@ -155,7 +155,14 @@ class Candidate(NamedTuple):
 
 
 LATER = "+"
-"""Key of code outside of modules with matrices, once the piece's first gradient is ready."""
+"""Key of code outside of modules with matrices: in forward once the first of them has run, in backward once the piece's first
+gradient is ready."""
+
+
+def own_backward(module: str) -> str:
+    """Key of the level while a module itself runs backward, and is not computed again."""
+    return f"-{module}"
+
 
 Candidates = dict[str, tuple[Candidate, ...]]
 """For each way in which engines differ within a piece (``Track.by``) what can be its peak."""
@@ -163,11 +170,13 @@ Candidates = dict[str, tuple[Candidate, ...]]
 
 def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
     best: dict[tuple[str, StateKey], Candidate] = {}
+    later = False
     for activation_bytes, score_bytes, ready, module, which in instants:
         pending = grad_sizes[which] if which >= 0 else 0
         own = activation_bytes + score_bytes + pending
         by_grads: StateKey = (which,) if which >= 0 else ready
-        by_module: StateKey = (which,) if which >= 0 else module or (LATER if ready else "")
+        by_module: StateKey = (which,) if which >= 0 else module or (LATER if ready or later else "")
+        later = later or bool(module and not grad_sizes)
         for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", by_module, "")):
             known = best.get((by, key))
             if known is None or own > known.own:

@@ -59,6 +59,7 @@ def stem_memory(
     checkpointed: bool = False,
     loss: Loss = Loss.STANDARD,
     lora: int = 0,
+    in_place: bool = False,
 ) -> PieceMemory:
     """Returns what comes before the blocks: embeddings, rotary tables, position ids, masks; in bytes.
 
@@ -72,11 +73,13 @@ def stem_memory(
         loss: With tied embeddings it decides how autograd joins the two gradients: those of chunked and fused losses
             it can add to in place.
         lora: Rank of adapters, 0 without; the embeddings are then frozen and have no backward.
+        in_place: The engine's linear layers hand over gradients that it can add to in place, too.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_stem(model, attention, mode, checkpointed, loss is Loss.STANDARD, bool(lora)).at(micro_batch, seq_len)
+    apart = loss is Loss.STANDARD and not in_place
+    return _bound_stem(model, attention, mode, checkpointed, apart, bool(lora)).at(micro_batch, seq_len)
 
 
 @lru_cache(maxsize=1024)
@@ -112,7 +115,7 @@ def _bound_block(
 
 @lru_cache(maxsize=1024)
 def _bound_stem(
-    model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, standard: bool, lora: bool
+    model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, apart: bool, lora: bool
 ) -> Bound:
     block = model.block_kinds[0]
     names = [weight.name for weight in model.pre]
@@ -120,7 +123,7 @@ def _bound_stem(
     piece = f"stem{variation(block.implementation)}"
     try:
         table = find(tables, piece, way_key(attention, checkpointed, tables), names, grouped=True)
-        if model.tied_embeddings and standard and "stem tied" in tables:
+        if model.tied_embeddings and apart and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
             table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
     except KeyError:

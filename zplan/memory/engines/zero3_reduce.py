@@ -6,14 +6,16 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py`` (``reduce_independent_p_g_buck
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeVar
 
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel
-from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, plus
+from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
 
 NORM_SLICE_NUMEL = 250_000_000
 """Elements of a partition whose norm is taken at once (``_constant_buffered_norm2``)."""
@@ -104,10 +106,10 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
         outside = levels.get("", Level(0, ()))
         counts = {key: value.total for key, value in found.items() if isinstance(key, int)}
         out[""] = plus(outside, TermKey.UNSHARDED_GRADS, counts.get(0, 0))
-        out[LATER] = plus(outside, TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
+        out[LATER] = plus(levels.get(LATER, outside), TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
         for key, value in found.items():
             if isinstance(key, tuple):
-                out[key] = plus(levels.get(_module(tensors[key[0]]), outside), TermKey.UNSHARDED_GRADS, value.total)
+                out[key] = plus(_running(levels, tensors[key[0]]) or outside, TermKey.UNSHARDED_GRADS, value.total)
         return out
 
     blocks = []
@@ -118,16 +120,16 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
         out: dict[StateKey, LayerLevels] = dict(per_state)
         for key, found in grads.blocks[variant].items():
             if isinstance(key, tuple):
-                modules = per_state.get(_module(tensors[key[0]])) or per_state[""]
-                held = dict(modules.points)
+                held = outside | dict((_running(per_state, tensors[key[0]]) or per_state[""]).points)
                 out[key] = layer_levels([(i, plus(held[i], TermKey.UNSHARDED_GRADS, v.total)) for i, v in found.points])
             else:
                 for index, value in found.points:
                     first[index] = value.total if key == 0 else first[index]
                     later[index] = max(later[index], value.total)
-        for name, waiting in (("", first), (LATER, later)):
+        after = outside | dict(per_state[LATER].points if LATER in per_state else ())
+        for name, levels, waiting in (("", outside, first), (LATER, after, later)):
             out[name] = layer_levels(
-                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in outside.items()]
+                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in levels.items()]
             )
         blocks.append(out)
     return Track(
@@ -138,5 +140,10 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     )
 
 
-def _module(tensor: Tensor) -> str:
-    return tensor.name.rpartition(".")[0]
+_Value = TypeVar("_Value")
+
+
+def _running(levels: Mapping[StateKey, _Value], tensor: Tensor) -> _Value | None:
+    """What is held while the module of a tensor runs backward."""
+    module = tensor.name.rpartition(".")[0]
+    return levels.get(own_backward(module)) or levels.get(module)
