@@ -243,7 +243,7 @@ def grad_orders(model: ModelSpec, facts: CodeFacts) -> GradOrders:
 def engine_side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> EngineMemory:
     """The engine's side of a plan, which no batch shape changes."""
     orders = grad_orders(model, facts.code)
-    if not facts.code.partitioned:
+    if facts.job.engine is not Engine.DEEPSPEED or facts.job.stage != 3:
         # Only stage 3 gathers again for a recomputation: to all others checkpointed blocks are like any.
         orders = orders.uncheckpointed()
     return engine_memory(model, facts.engine, orders, ranks, rank)

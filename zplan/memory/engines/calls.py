@@ -16,6 +16,7 @@ from typing import NamedTuple
 from zplan.memory.engines.call_orders import ORDERS
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.params import Layout, Piece, Tensor
+from zplan.spec import WeightKind
 
 _BASE = ".base_layer"
 _PARTS = (_BASE, ".lora_dropout.default", ".lora_A.default", ".lora_B.default")
@@ -188,6 +189,17 @@ def _op(
         keys=tuple(dict.fromkeys(module_of(t.name) for _, t in mine if len(t.shape) > 1)) if word.begins else (),
         graded=any(tensor.trainable for _, tensor in mine),
     )
+
+
+EXPERTS = ".experts"
+
+
+def leaf_module(piece: Piece) -> str | None:
+    """The module of a kind of block that is gathered and reduced as a whole: a mixture of experts, where there is one."""
+    for tensor in piece.tensors:
+        if tensor.kind is WeightKind.EXPERTS:
+            return module_of(tensor.name).removesuffix(EXPERTS)
+    return None
 
 
 def order_of(implementation: str, adapters: bool) -> Mapping[str, str]:

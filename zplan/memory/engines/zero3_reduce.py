@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from zplan.memory.engines.calls import leaf_module
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
 from zplan.memory.moments import TermKey
-from zplan.memory.params import Layout, Tensor
+from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.sharding import zero3_partition_numel
 from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
 
@@ -33,6 +34,8 @@ class _Bucket:
         self.elements = 0
         self.waiting = 0
         """Bytes of a gradient larger than the bucket, which keeps its own storage until the next flush."""
+        self.held = 0
+        """Bytes of gradients of a leaf module, which are reduced when its backward is over."""
 
     def flush(self) -> int:
         """Empties the bucket; returns the bytes of the interleaved copy (none for one tensor that divides evenly)."""
@@ -50,6 +53,10 @@ class _Bucket:
 
     def add(self, numel: int) -> tuple[Level, Level]:
         """A gradient is handed over; returns the levels after and during it, the gradient itself left out."""
+        during = self._add(numel)
+        return self.level(self.waiting), self.level(during)
+
+    def _add(self, numel: int) -> int:
         during = self.waiting
         if self.elements and self.elements + numel > self.size:
             during += self.flush()
@@ -57,6 +64,23 @@ class _Bucket:
         self.numels.append(numel)
         self.elements += numel
         self.waiting += self.element_bytes * numel if numel > self.size else 0
+        return during
+
+    def add_leaf(self, numel: int, leaf: tuple[int, ...], *, last: bool) -> tuple[Level, Level]:
+        """The same for a gradient of a module that DeepSpeed treats as a leaf: all of its gradients wait for its last.
+
+        Args:
+            numel: Elements of the gradient.
+            leaf: Of all the module's gradients, in the order in which they are reduced.
+            last: Whether this one ends the module's backward.
+        """
+        own, during = self.element_bytes * numel, self.waiting + self.held
+        self.held += own
+        if not last:
+            return self.level(self.waiting + self.held), self.level(during)
+        for size in leaf:
+            during = max(during, self._add(size) + self.held - own)
+            self.held -= self.element_bytes * size
         return self.level(self.waiting), self.level(during)
 
     def level(self, size: int) -> Level:
@@ -86,13 +110,32 @@ def _reduction(
     groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
 ) -> tuple[Track, int]:
     bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
+    leaves: dict[int, tuple[tuple[int, ...], bool]] = {}
+    for variant, kind in enumerate(orders.variant_kinds):
+        leaves.update(_leaf(groups.kinds[kind], orders.variants[variant]))
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
-        return bucket.add(event.tensor.numel)
+        leaf = leaves.get(id(event.tensor))
+        return bucket.add(event.tensor.numel) if leaf is None else bucket.add_leaf(event.tensor.numel, leaf[0], last=leaf[1])
 
     track = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting
     return track, waiting + bucket.flush()
+
+
+def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ...], bool]]:
+    """For each tensor of a mixture of experts (by identity) the elements of all its gradients, and whether its own is the last.
+
+    Such a module is a leaf to DeepSpeed, whose gradients are reduced in a hook at the end of its backward
+    (``stage3.py``, ``create_reduce_and_remove_grad_hooks``).
+    """
+    module = leaf_module(piece)
+    if module is None:
+        return {}
+    mine = [place for place, t in enumerate(piece.tensors) if t.trainable and t.name.startswith(f"{module}.")]
+    sizes = tuple(piece.tensors[place].numel for place in mine)
+    last = next((place for place in reversed(order) if place in mine), None)
+    return {id(piece.tensors[place]): (sizes, place == last) for place in mine}
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +145,7 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     def merged(
         levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...]
     ) -> dict[StateKey, Level]:
-        out = dict(levels)
+        out = dict(levels) | _after_first(levels)
         outside = levels.get("", Level(0, ()))
         counts = {key: value.total for key, value in found.items() if isinstance(key, int)}
         out[""] = plus(outside, TermKey.UNSHARDED_GRADS, counts.get(0, 0))
@@ -117,7 +160,7 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         outside = dict(per_state[""].points)
         first, later = dict.fromkeys(outside, 0), dict.fromkeys(outside, 0)
-        out: dict[StateKey, LayerLevels] = dict(per_state)
+        out: dict[StateKey, LayerLevels] = dict(per_state) | _after_first(per_state)
         for key, found in grads.blocks[variant].items():
             if isinstance(key, tuple):
                 held = outside | dict((_running(per_state, tensors[key[0]]) or per_state[""]).points)
@@ -141,6 +184,15 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
 
 
 _Value = TypeVar("_Value")
+
+
+def _after_first(levels: Mapping[StateKey, _Value]) -> dict[StateKey, _Value]:
+    """Levels of modules that run once a gradient of their piece is ready: not those of recomputation."""
+    return {
+        f"{key}{LATER}": levels.get(own_backward(key), value)
+        for key, value in levels.items()
+        if isinstance(key, str) and key not in ("", LATER) and key[0] != "-"
+    }
 
 
 def _running(levels: Mapping[StateKey, _Value], tensor: Tensor) -> _Value | None:
