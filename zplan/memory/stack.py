@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
+from zplan.memory.activations.find import module_of
+from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.activations.pieces import ALL_LINEAR
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
@@ -16,7 +18,7 @@ from zplan.memory.params import is_adapted, layout
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, ModelSpec, WeightKind
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, WeightKind
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -55,9 +57,10 @@ class CodeFacts:
     """Element size of a weight gradient as autograd hands it over."""
     wide_adapters: bool
     """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
-    adds_in_place: bool
-    """Stage 3's own ``F.linear`` hands over the gradient of a tied head as a tensor of its own, to which autograd can add the
-    embedding's in place; torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
+    own_linear: bool
+    """Stage 3 replaces ``F.linear`` by its own (``memory_efficient_linear``), which keeps its input even where the weight is
+    frozen. It hands over the gradient of a tied head as a tensor of its own, to which autograd can add the embedding's in place;
+    torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,15 +103,15 @@ def _static_facts(job: Job) -> JobFacts:
     engine = replace(
         job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
     )
-    adds_in_place = stage3 and job.deepspeed.memory_efficient_linear
-    code_facts = _code_facts(code, states.compute, wide, adds_in_place)
+    own_linear = stage3 and job.deepspeed.memory_efficient_linear
+    code_facts = _code_facts(code, states.compute, wide, own_linear)
     return JobFacts(job, engine, states, optimizer_spec(job.optimizer), code_facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, adds_in_place: bool) -> CodeFacts:
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, adds_in_place)
+    return CodeFacts(job, mode, each, wide_adapters, own_linear)
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -158,8 +161,18 @@ def stack_shape(model: ModelSpec, facts: CodeFacts) -> StackShape:
     )
 
 
+def _with_input(head: PieceMemory, size: int) -> PieceMemory:
+    """A frozen head whose matrix product keeps its input until its backward."""
+    last = max((place for place, one in enumerate(head.backward) if one.module == HEAD_MODULE), default=-1)
+    return replace(head, backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
+
+
 _MASKS = (Attention.FLASH, Attention.SDPA, Attention.EAGER)
 """From no mask at all to one that is added to scores."""
+
+
+ALWAYS_MASKED = frozenset({"falcon"})
+"""Families that ask for a mask even where causal attention would do (``create_causal_mask(..., allow_is_causal_skip=False)``)."""
 
 
 def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
@@ -168,7 +181,8 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
     attention; a window shorter than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
     """
-    if attention is Attention.SDPA and (block.sliding_window is None or seq_len <= block.sliding_window):
+    masked = module_of(block.implementation) in ALWAYS_MASKED
+    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len <= block.sliding_window):
         return Attention.FLASH
     return attention
 
@@ -196,6 +210,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             lora=adapters,
             targets=ALL_LINEAR if job.lora is None else job.lora.targets,
             quantized=job.quantize is not None,
+            keeps_inputs=facts.own_linear and job.quantize is None,
         )
         for kind, flag in shape.variants
     )
@@ -218,10 +233,12 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
         lora=adapters,
-        in_place=facts.adds_in_place,
+        in_place=facts.own_linear,
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch * seq)
+    if facts.own_linear and job.lora is not None and job.loss in (Loss.STANDARD, Loss.IN_PLACE):
+        head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
     return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
 
 

@@ -105,13 +105,16 @@ def layer_of(module: str) -> str:
     return module.split(".lora_", maxsplit=1)[0]
 
 
-def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> Without | None:
+def without(
+    weights: Sequence[Weight], order: Sequence[str], lora: Lora, *, keeps_inputs: bool = False
+) -> Without | None:
     """Returns what is missing against adapters on every linear layer; None where nothing is.
 
     Args:
         weights: The block's.
         order: Gradient order of the table with all adapters: layers from last to first.
         lora: The adapters.
+        keeps_inputs: Frozen layers keep their inputs, too (DeepSpeed ``LinearFunctionForZeroStage3``).
     """
     layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
     absent = frozenset(name for name, weight in layers.items() if not has_adapter(weight, lora))
@@ -125,7 +128,7 @@ def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> With
         inputs.setdefault(_input_of(name, one_norm, layers), []).append(name)
     saved = {}
     for group, readers in inputs.items():
-        if group and all(name in absent for name in readers):
+        if group and not keeps_inputs and all(name in absent for name in readers):
             fan = layers[readers[0]].shape
             saved[readers[0]] = 2 * (fan[0] if layers[readers[0]].kind is WeightKind.CONV1D else fan[1])
     positions = {name: index for index, name in enumerate(running)}

@@ -27,6 +27,7 @@ def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
     lora: int = 0,
     targets: tuple[str, ...] = ALL_LINEAR,
     quantized: bool = False,
+    keeps_inputs: bool = False,
 ) -> PieceMemory:
     """Returns what one decoder block keeps and needs, in bytes.
 
@@ -41,11 +42,14 @@ def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
             weights then count each adapted weight's two matrices after it, as ``zplan.memory.params`` lists them.
         targets: Which linear layers have adapters, as in :class:`zplan.spec.Lora`.
         quantized: Frozen linear layers are packed and run on a 16-bit copy made for the product.
+        keeps_inputs: The engine's linear layers keep their inputs, frozen or not.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_block(block, attention, mode, checkpointed, lora, targets, quantized).at(micro_batch, seq_len)
+    return _bound_block(block, attention, mode, checkpointed, lora, targets, quantized, keeps_inputs).at(
+        micro_batch, seq_len
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -91,6 +95,7 @@ def _bound_block(
     lora: int,
     targets: tuple[str, ...] = ALL_LINEAR,
     quantized: bool = False,
+    keeps_inputs: bool = False,
 ) -> Bound:
     sizes = {**dict(block.dims), "R": int(lora)}
     adapters = Lora(rank=lora, targets=targets)
@@ -106,7 +111,7 @@ def _bound_block(
         )
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
-    missing = without(block.weights, table.order, adapters) if lora else None
+    missing = without(block.weights, table.order, adapters, keeps_inputs=keeps_inputs) if lora else None
     table = table if missing is None else reduced(table, missing)
     if quantized:
         table = on_the_fly(table, block.weights)

@@ -289,6 +289,16 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     )
 
 
+def _first_partitions(groups: Layout, ranks: int) -> int:
+    """Elements beyond the whole model while it is partitioned: a tensor's partition is made before the tensor is freed."""
+    most = beyond = 0
+    for tensor in groups.tensors():
+        part = zero3_partition_numel(tensor.numel, ranks)
+        most = max(most, beyond + part)
+        beyond += part - tensor.numel
+    return most
+
+
 def _init_moments(
     steady: dict[str, int], groups: Layout, parts: _Shards, job: Job, states: StateBytes, ranks: int
 ) -> tuple[Moment, ...]:
@@ -296,18 +306,16 @@ def _init_moments(
 
     For its hook every trainable tensor is gathered whole for a moment (``create_reduce_and_remove_grad_hooks``).
     """
-    whole = states.param * groups.largest_trainable
+    whole = (4 if groups.adapters else states.param) * groups.largest_trainable
     if job.offload is Offload.ALL:
         whole += states.param * zero3_partition_numel(groups.largest_trainable, ranks)
     kept = {key: size for key, size in steady.items() if key not in (TermKey.OPTIMIZER, TermKey.PERSISTENT_PARAMS)}
     made = [Moment("init", "hooks made", {**kept, TermKey.GATHERED_PARAMS: whole})]
     if job.zero_init is False:
-        # Without zero.Init the engine moves the whole model to the GPU and partitions it there.
-        made.append(
-            Moment(
-                "init", "whole model before sharding", {TermKey.PARAMS: states.param * (groups.total + groups.adapters)}
-            )
-        )
+        # Without zero.Init the engine moves the whole model to the GPU and partitions it there, one tensor after the other.
+        beyond = 0 if job.offload is Offload.ALL else _first_partitions(groups, ranks)
+        params = states.param * (groups.total + groups.adapters + beyond)
+        made.append(Moment("init", "whole model before sharding", {TermKey.PARAMS: params}))
     else:
         # The head is made last, whole and before it is tied; then ``zero.Init`` partitions it. Adapters come later.
         shards = zero3_partition_numel(groups.total + (groups.head_numel if groups.tied else 0), ranks)
