@@ -9,7 +9,7 @@ from zplan.errors import ZplanError
 from zplan.memory.activations.adapters import adapter_names, on_the_fly, reduced, without
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
-from zplan.memory.activations.table import Bound, bind, shifted
+from zplan.memory.activations.table import Backward, Bound, Row, Table, bind, shifted
 from zplan.spec import Attention, BlockSpec, Lora, Loss, ModelSpec
 
 ALL_LINEAR = ("all-linear",)
@@ -130,10 +130,48 @@ def _bound_stem(
         table = find(tables, piece, way_key(attention, checkpointed, tables), names, grouped=True)
         if model.tied_embeddings and apart and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
-            table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
+            rows = _summed_first(shifted(tied, len(table.columns)))
+            table = replace(table, columns=table.columns + tied.columns, backward=rows)
+        if module_of(block.implementation) in TWO_ROTARIES and len({k.sliding_window is None for k in model.block_kinds}) > 1:
+            table = with_second_rotary(table)
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
     return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
+
+
+def _summed_first(rows: tuple[Backward, ...]) -> tuple[Backward, ...]:
+    """A tied embedding's rows with the sum of its two gradients made before it is handed over.
+
+    While the sum is made both gradients are there, and no hook has run; in the hook the sum alone is left.
+    """
+    made: list[Backward] = []
+    for ready, module, pending, row in rows:
+        if pending and any(row):
+            # The sum is as large as the gradient that is still there.
+            made += [(ready, module, "", tuple(2 * size for size in row)), (ready, module, pending, (0,) * len(row))]
+        else:
+            made.append((ready, module, pending, row))
+    return tuple(made)
+
+
+TWO_ROTARIES = frozenset({"gemma3"})
+"""Families whose layers with a sliding window turn by another frequency than the others."""
+
+
+def with_second_rotary(table: Table) -> Table:
+    """Returns the table of a stem that makes two pairs of rotary tables; the derivation saw layers of one kind alone.
+
+    The second pair is made after the first, and both are held as long as the blocks need them.
+    """
+
+    def twice(row: Row, kept: Row) -> Row:
+        return tuple(
+            size + (kept[place] if place < len(kept) and "d" in name.split("*") else 0)
+            for place, (name, size) in enumerate(zip(table.columns, row, strict=False))
+        )
+
+    forward = tuple((module, row if module else twice(row, table.kept)) for module, row in table.forward)
+    return replace(table, kept=twice(table.kept, table.kept), frame=twice(table.frame, table.frame), forward=forward)
 
 
 def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> ZplanError:

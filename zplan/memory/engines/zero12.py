@@ -183,7 +183,9 @@ def _late_reduction(
         if tensor.trainable:
             held = reducer.held
             transient = reducer.add(index, tensor.numel, piled_up=True)
-            levels.append(reducer.level(max(transient, held - reducer.held)))
+            # The bucket is reduced before the gradient is copied into it.
+            own = states.grad * tensor.numel if tensor.numel <= reducer.bucket_size else 0
+            levels.append(reducer.level(max(transient + own, held - reducer.held)))
     levels.append(reducer.level(reducer.reduce()))
     largest = max(levels, key=lambda found: found.total)
     last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
