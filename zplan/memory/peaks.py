@@ -46,10 +46,14 @@ _FORWARD = ("embedding", "block forward", "loss")
 _BACKWARD = ("loss backward", "block backward", "embedding backward")
 
 
-def _piece_best(forward: bool, stack: Stack, levels: Mapping[StateKey, Level], by: str, stem: bool) -> Best:
+def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
     """Largest instant of the stem or the head."""
     best, chosen, engine = -1, NOBODY, NOTHING
-    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][by]:
+    levels: Mapping[StateKey, Level] = track.stem if stem else track.head
+    if track.opening.total and not stem:
+        chosen, engine = _opening(stack.head), track.opening
+        best = chosen.own + engine.total
+    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][track.by]:
         held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
         total = candidate.own + held.total
         if total > best:
@@ -106,11 +110,17 @@ def _after(piece: PieceMemory) -> Candidate:
     return Candidate(AFTER, AFTER, piece.input_grad_bytes, piece.input_grad_bytes, 0, 0)
 
 
+def _opening(head: PieceMemory) -> Candidate:
+    """Before the first operator of backward."""
+    own = head.kept_bytes + head.kept_score_bytes
+    return Candidate("", "", own, head.kept_bytes, head.kept_score_bytes, 0)
+
+
 def pass_best(stack: Stack, track: Track, forward: bool) -> tuple[Best, Best, Best]:
     """The largest instant of each piece, in order: embedding, blocks and loss forward; loss, blocks and embedding backward."""
-    stem = _piece_best(forward, stack, track.stem, track.by, True)
+    stem = _piece_best(forward, stack, track, True)
     blocks = _block_best(forward, stack, track)
-    head = _piece_best(forward, stack, track.head, track.by, False)
+    head = _piece_best(forward, stack, track, False)
     return (stem, blocks, head) if forward else (head, blocks, stem)
 
 

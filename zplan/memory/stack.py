@@ -17,7 +17,7 @@ from zplan.memory.params import is_adapted, layout
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, ModelSpec, WeightKind
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, ModelSpec, Precision, WeightKind
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -58,6 +58,8 @@ class CodeFacts:
     """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
     partitioned: bool
     """DeepSpeed stage 3 frees gathered weights by exchanging ``param.data``, which views that autograd saved don't see."""
+    casts_inputs: bool = False
+    """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,13 +102,15 @@ def _static_facts(job: Job) -> JobFacts:
     engine = replace(
         job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
     )
-    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide, stage3))
+    casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
+    facts = _code_facts(code, states.compute, wide, stage3, casts)
+    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool) -> CodeFacts:
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool, casts_inputs: bool) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, partitioned)
+    return CodeFacts(job, mode, each, wide_adapters, partitioned, casts_inputs)
 
 
 SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
@@ -140,6 +144,21 @@ def _with_views(piece: PieceMemory, block: BlockSpec, element_bytes: int, checkp
         return piece
     numel = sum(weight.numel for weight in block.weights if weight.kind is WeightKind.LINEAR and len(weight.shape) == 2)
     return _more_kept(piece, element_bytes * numel, checkpointed)
+
+
+FP32_ROTARY = frozenset({"olmo2"})
+"""Families whose rotary embedding hands out fp32 cosines and sines (transformers ``Olmo2RotaryEmbedding``); others cast them."""
+
+
+def _with_cast_rotary(piece: PieceMemory, block: BlockSpec, seq_len: int) -> PieceMemory:
+    """A block that was called with fp32 cosines and sines, cast for it alone: both copies live as long as what it keeps.
+
+    Formula: 2 tensors x 2 bytes x s d, whatever the batch; a checkpoint keeps them, too, as it keeps every argument.
+    Source: torch ``distributed/fsdp/_fully_shard/_fsdp_state.py`` (``_pre_forward``).
+    """
+    if module_of(block.implementation) not in FP32_ROTARY:
+        return piece
+    return _more_kept(piece, 4 * seq_len * dict(block.dims)["d"], checkpointed=False)
 
 
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
@@ -222,6 +241,11 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         pieces = tuple(
             _with_views(piece, model.block_kinds[kind], facts.grad_bytes, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
+        )
+    if facts.casts_inputs:
+        pieces = tuple(
+            _with_cast_rotary(piece, model.block_kinds[kind], seq)
+            for piece, (kind, _) in zip(pieces, shape.variants, strict=True)
         )
     if differs(job):
         pieces = tuple(

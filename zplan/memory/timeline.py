@@ -91,6 +91,8 @@ class Track:
     head: Mapping[StateKey, Level]
     after: tuple[LayerLevels, ...] = ()
     """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
+    opening: Level = NOTHING
+    """A spike before backward's first operator, when the loss head holds just what it kept."""
 
 
 @dataclass(frozen=True, slots=True)
