@@ -190,10 +190,28 @@ def _piece_moments(run: Pass, stack: Stack, forward: bool) -> list[Moment]:
 
 def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
     """The largest moment of each piece in forward and in backward, for one micro-step."""
-    return [*_piece_moments(run, stack, True), *_piece_moments(run, stack, False), *run.backward_moments]
+    inputs = stack.inputs_bytes
+    return [
+        *(with_inputs(moment, inputs) for moment in run.forward_moments),
+        *_piece_moments(run, stack, True),
+        *_piece_moments(run, stack, False),
+        *(with_inputs(moment, inputs) for moment in run.backward_moments),
+    ]
+
+
+def with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
+    """An engine's moment beside the batch, which lives through the whole step."""
+    return Moment.deferred(
+        moment.phase,
+        moment.name,
+        moment.total_bytes + inputs_bytes,
+        lambda: {**moment.terms, TermKey.INPUTS: inputs_bytes},
+    )
 
 
 def backward_peak_bytes(run: Pass, stack: Stack) -> int:
     """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
     peak = run.base_bytes + pass_peak(stack, run.backward, False).total
-    return peak if run.largest_moment is None else max(peak, run.largest_moment.total_bytes)
+    if run.largest_backward is None:
+        return peak
+    return max(peak, run.largest_backward.total_bytes + stack.inputs_bytes)

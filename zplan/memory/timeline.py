@@ -105,16 +105,19 @@ class Pass:
     backward: Track
     backward_moments: tuple[Moment, ...] = ()
     """Moments of the backward phase that hold no activations, e.g. the reduction after the last gradient."""
+    forward_moments: tuple[Moment, ...] = ()
+    """Moments of the forward phase before its first operator, e.g. the last step's gradients, not yet let go."""
     base_bytes: int = field(init=False)
-    largest_moment: Moment | None = field(init=False)
+    largest_backward: Moment | None = field(init=False)
     """Of ``backward_moments``."""
+    largest_forward: Moment | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Adds up once what every batch shape needs."""
         object.__setattr__(self, "base_bytes", sum(self.base.values()))
-        object.__setattr__(
-            self, "largest_moment", max(self.backward_moments, key=lambda m: m.total_bytes, default=None)
-        )
+        for name, moments in (("backward", self.backward_moments), ("forward", self.forward_moments)):
+            largest = max(moments, key=lambda moment: moment.total_bytes, default=None)
+            object.__setattr__(self, f"largest_{name}", largest)
 
 
 class Kept(NamedTuple):
