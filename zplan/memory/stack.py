@@ -18,7 +18,7 @@ from zplan.memory.params import is_adapted, layout
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, WeightKind
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision, WeightKind
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -61,6 +61,8 @@ class CodeFacts:
     """Stage 3 replaces ``F.linear`` by its own (``memory_efficient_linear``), which keeps its input even where the weight is
     frozen. It hands over the gradient of a tied head as a tensor of its own, to which autograd can add the embedding's in place;
     torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
+    casts_inputs: bool = False
+    """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,15 +105,16 @@ def _static_facts(job: Job) -> JobFacts:
     engine = replace(
         job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
     )
+    casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
     own_linear = stage3 and job.deepspeed.memory_efficient_linear
-    code_facts = _code_facts(code, states.compute, wide, own_linear)
-    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), code_facts)
+    facts = _code_facts(code, states.compute, wide, own_linear, casts)
+    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool) -> CodeFacts:
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, own_linear)
+    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs)
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -129,6 +132,21 @@ def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool, passing: int 
         forward=_more(piece.forward, passing if checkpointed else extra),
         backward=_more(piece.backward, extra),
     )
+
+
+FP32_ROTARY = frozenset({"olmo2"})
+"""Families whose rotary embedding hands out fp32 cosines and sines (transformers ``Olmo2RotaryEmbedding``); others cast them."""
+
+
+def _with_cast_rotary(piece: PieceMemory, block: BlockSpec, seq_len: int) -> PieceMemory:
+    """A block that was called with fp32 cosines and sines, cast for it alone: both copies live as long as what it keeps.
+
+    Formula: 2 tensors x 2 bytes x s d, whatever the batch; a checkpoint keeps them, too, as it keeps every argument.
+    Source: torch ``distributed/fsdp/_fully_shard/_fsdp_state.py`` (``_pre_forward``).
+    """
+    if module_of(block.implementation) not in FP32_ROTARY:
+        return piece
+    return _more_kept(piece, 4 * seq_len * dict(block.dims)["d"], checkpointed=False)
 
 
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
@@ -218,6 +236,11 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         pieces = tuple(
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
+        )
+    if facts.casts_inputs:
+        pieces = tuple(
+            _with_cast_rotary(piece, model.block_kinds[kind], seq)
+            for piece, (kind, _) in zip(pieces, shape.variants, strict=True)
         )
     if differs(job):
         pieces = tuple(

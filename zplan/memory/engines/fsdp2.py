@@ -14,7 +14,7 @@ from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
+from zplan.memory.timeline import NOTHING, LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
 
 
@@ -135,6 +135,24 @@ class _Backward:
         self.root_grads = sums[-1]
         return found
 
+    def opening(self) -> Level:
+        """The root gathered again before backward begins, its all-gather output beside its parameters (stage 3).
+
+        Only where it was resharded: ``reshard_after_forward=True``, given outright, holds for the root, too
+        (``FSDPParamGroup.pre_backward``).
+        """
+        units = self.buffers.units
+        if self.buffers.job.stage != 3 or units.ranks == 1:
+            return NOTHING
+        gathering = max(self.root, self.buffers.copy_in(units.root))
+        return level(
+            **{
+                TermKey.GATHERED_PARAMS: gathering,
+                TermKey.PREFETCHED_PARAMS: self.buffers.gather(units.root),
+                TermKey.UNSHARDED_GRADS: self.waiting,
+            }
+        )
+
     def blocks(self) -> tuple[tuple[dict[StateKey, LayerLevels], ...], tuple[LayerLevels, ...]]:
         """All blocks, and the reduction after each."""
         units, job, buffers = self.buffers.units, self.buffers.job, self.buffers
@@ -210,7 +228,7 @@ def fsdp2_memory(
         buffers.accumulated(units.block(i)) for i in range(len(units.layers))
     )
     walk = _Backward(buffers, groups, orders, states)
-    head = walk.head()
+    opening, head = walk.opening(), walk.head()
     blocks, after = walk.blocks()
     stem, final = walk.stem()
     forward = _forward_track(buffers, orders)
@@ -227,7 +245,7 @@ def fsdp2_memory(
     )
     return EngineMemory(
         steady=steady,
-        passes=(Pass(base, forward, Track("grads", stem, blocks, head, after), (last,)),),
+        passes=(Pass(base, forward, Track("grads", stem, blocks, head, after, opening), (last,)),),
         step=(
             Moment("step", "optimizer step", step),
             Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from zplan.memory.engines.calls import leaf_module
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
+from zplan.memory.engines.walk import GradOrders, backward_track, piece_offsets
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.sharding import zero3_partition_numel
-from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
+from zplan.memory.timeline import LATER, NOTHING, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
 
 NORM_SLICE_NUMEL = 250_000_000
 """Elements of a partition whose norm is taken at once (``_constant_buffered_norm2``)."""
@@ -53,6 +53,10 @@ class _Bucket:
 
     def add(self, numel: int) -> tuple[Level, Level]:
         """A gradient is handed over; returns the levels after and during it, the gradient itself left out."""
+        if self.elements + numel <= self.size and not self.waiting:
+            self.numels.append(numel)
+            self.elements += numel
+            return NOTHING, NOTHING
         during = self._add(numel)
         return self.level(self.waiting), self.level(during)
 
@@ -111,12 +115,13 @@ def _reduction(
 ) -> tuple[Track, int]:
     bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
     leaves: dict[int, tuple[tuple[int, ...], bool]] = {}
-    for variant, kind in enumerate(orders.variant_kinds):
-        leaves.update(_leaf(groups.kinds[kind], orders.variants[variant]))
+    found = [_leaf(groups.kinds[kind], orders.variants[variant]) for variant, kind in enumerate(orders.variant_kinds)]
+    for offset, variant in zip(piece_offsets(groups)[0], orders.layers, strict=True):
+        leaves.update({offset + place: leaf for place, leaf in found[variant].items()})
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
-        leaf = leaves.get(id(event.tensor))
-        return bucket.add(event.tensor.numel) if leaf is None else bucket.add_leaf(event.tensor.numel, leaf[0], last=leaf[1])
+    def ready(position: int, numel: int) -> tuple[Level, Level]:
+        leaf = leaves.get(position)
+        return bucket.add(numel) if leaf is None else bucket.add_leaf(numel, leaf[0], last=leaf[1])
 
     track = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting
@@ -124,7 +129,7 @@ def _reduction(
 
 
 def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ...], bool]]:
-    """For each tensor of a mixture of experts (by identity) the elements of all its gradients, and whether its own is the last.
+    """For each tensor of a mixture of experts (by its place) the elements of all its gradients, and whether its own is the last.
 
     Such a module is a leaf to DeepSpeed, whose gradients are reduced in a hook at the end of its backward
     (``stage3.py``, ``create_reduce_and_remove_grad_hooks``).
@@ -135,7 +140,7 @@ def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ..
     mine = [place for place, t in enumerate(piece.tensors) if t.trainable and t.name.startswith(f"{module}.")]
     sizes = tuple(piece.tensors[place].numel for place in mine)
     last = next((place for place in reversed(order) if place in mine), None)
-    return {id(piece.tensors[place]): (sizes, place == last) for place in mine}
+    return {place: (sizes, place == last) for place in mine}
 
 
 @lru_cache(maxsize=1024)
