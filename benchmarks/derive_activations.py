@@ -31,7 +31,9 @@ def main() -> None:
     if unknown := [word for word in asked if word not in choices]:
         parser.error(f"unknown: {', '.join(unknown)}")
     lora = "lora" in asked
-    modes = [ComputeMode(word) for word in asked if word in set(ComputeMode)] or list(ComputeMode)
+    modes = [ComputeMode(word) for word in asked if word in set(ComputeMode)]
+    # Wide is a way of running adapters.
+    modes = modes or [mode for mode in ComputeMode if lora or mode is not ComputeMode.WIDE]
     for name in [word for word in asked if word in FAMILIES] or FAMILIES:
         for mode in modes:
             start = time.perf_counter()

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
-from zplan.memory.activations.find import module_of
+from zplan.memory.activations.find import has_tables, module_of
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.activations.pieces import ALL_LINEAR
 from zplan.memory.engines import engine_memory
@@ -107,7 +107,8 @@ def _static_facts(job: Job) -> JobFacts:
     )
     casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
     own_linear = stage3 and job.deepspeed.memory_efficient_linear
-    facts = _code_facts(code, states.compute, wide, own_linear, casts)
+    mode = ComputeMode.WIDE if wide and own_linear and job.quantize is None else states.compute
+    facts = _code_facts(code, mode, wide and mode is not ComputeMode.WIDE, own_linear, casts)
     return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
@@ -216,6 +217,9 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         seq: Tokens per sequence.
     """
     shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
+    wide = facts.wide_adapters
+    if mode is ComputeMode.WIDE and not has_tables(model.block_kinds[0].implementation, mode, True):
+        mode, wide = ComputeMode.CAST, True
     adapters = 0 if job.lora is None else job.lora.rank
     pieces = tuple(
         block_memory(
@@ -232,7 +236,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         )
         for kind, flag in shape.variants
     )
-    if facts.wide_adapters and job.lora is not None:
+    if wide and job.lora is not None:
         pieces = tuple(
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
@@ -260,7 +264,12 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch * seq)
-    if facts.own_linear and job.lora is not None and job.loss in (Loss.STANDARD, Loss.IN_PLACE):
+    if (
+        facts.own_linear
+        and job.lora is not None
+        and mode is not ComputeMode.WIDE
+        and job.loss in (Loss.STANDARD, Loss.IN_PLACE)
+    ):
         head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
     return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
 

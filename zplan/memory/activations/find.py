@@ -44,6 +44,16 @@ def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
     return tables
 
 
+@lru_cache(maxsize=256)
+def has_tables(implementation: str, mode: ComputeMode, lora: bool) -> bool:
+    """Returns whether a family has tables of its own for one mode."""
+    try:
+        tables_of(module_of(implementation), mode, lora)
+    except ZplanError:
+        return False
+    return True
+
+
 def adapted_names(weights: Sequence[Weight]) -> list[str]:
     """Returns the names of a piece's weights, with two adapter matrices after each linear layer's as peft has them."""
     names: list[str] = []

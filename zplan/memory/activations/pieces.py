@@ -53,7 +53,7 @@ def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
 
 
 @lru_cache(maxsize=8192)
-def stem_memory(
+def stem_memory(  # noqa: PLR0913 one argument per fact that a table depends on
     model: ModelSpec,
     *,
     micro_batch: int,
@@ -111,7 +111,8 @@ def _bound_block(
         )
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
-    missing = without(block.weights, table.order, adapters, keeps_inputs=keeps_inputs) if lora else None
+    wide = mode is ComputeMode.WIDE
+    missing = without(block.weights, table.order, adapters, keeps_inputs=keeps_inputs, wide=wide) if lora else None
     table = table if missing is None else reduced(table, missing)
     if quantized:
         table = on_the_fly(table, block.weights)
@@ -132,7 +133,10 @@ def _bound_stem(
             tied = find(tables, "stem", "tied", names, grouped=True)
             rows = _summed_first(shifted(tied, len(table.columns)))
             table = replace(table, columns=table.columns + tied.columns, backward=rows)
-        if module_of(block.implementation) in TWO_ROTARIES and len({k.sliding_window is None for k in model.block_kinds}) > 1:
+        if (
+            module_of(block.implementation) in TWO_ROTARIES
+            and len({k.sliding_window is None for k in model.block_kinds}) > 1
+        ):
             table = with_second_rotary(table)
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None

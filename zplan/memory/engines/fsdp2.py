@@ -47,7 +47,7 @@ class _Buffers:
         One rank has no all-gather: each shard is cast before it is copied (``init_unsharded_param``'s outputs come first).
         """
         if self.units.ranks == 1:
-            mixed = self.units.compute == 2 and self.units.reduce == 4  # noqa: PLR2004
+            mixed = self.units.compute == 2 and self.units.reduce == 4
             return self.params(unit) + (self.units.compute * unit.largest if mixed else 0)
         return self.gather(unit) + max(self.copy_in(unit), self.params(unit))
 

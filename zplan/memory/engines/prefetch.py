@@ -70,7 +70,9 @@ class _Step(NamedTuple):
 class _Coordinator:
     """The state of the coordinator over one forward and backward pass."""
 
-    def __init__(self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]) -> None:
+    def __init__(
+        self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
+    ) -> None:
         self.weights, self.options, self.kept = weights, options, kept
         self.available = 0
         """Elements gathered, as the coordinator counts them."""
@@ -184,8 +186,8 @@ class _Coordinator:
         now, limit = self.step, self.options.max_reuse_distance
         if step.op.leaf:
             calls = (self.around.get(piece, []) for piece in (-1, step.number))
-            following = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
-            return bool(following) and self.deep[min(following)] - self.deep[now] < limit
+            around = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
+            return bool(around) and self.deep[min(around)] - self.deep[now] < limit
         for following in self.uses[place]:
             if following >= now:
                 return self.walked[following] - self.walked[now] < limit

@@ -37,6 +37,9 @@ class Family:
     repeats_heads: tuple[Attention, ...] = (Attention.SDPA, Attention.EAGER)
     """Kernels for which grouped KV heads are repeated, so that equal head counts have tables of their own."""
 
+    always: tuple[Attention, ...] = ()
+    """Kernels to derive in every mode and with adapters, beside the first; others come down to it (``stack.kernel``)."""
+
     def same_code(self, variant: Config) -> bool:
         """Whether a variant runs the same code as the first one, but for a few small tensors (tied weights, biases)."""
         return set(variant) <= {"tie_word_embeddings", "attention_bias", "mlp_bias"}
@@ -241,6 +244,7 @@ _ALL = (
         whole,
         variants=(UNTIED, TIED, {**UNTIED, "new_decoder_architecture": True}),
         repeats_heads=(),
+        always=(Attention.SDPA,),
     ),
     Family("mixtral", lambda d: {**_llama(d), **_moe(d, "num_local_experts")}, drawn),
     Family(

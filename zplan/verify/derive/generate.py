@@ -28,11 +28,13 @@ def lora_tables(family: Family, mode: ComputeMode) -> Found:
 
     codes = [variant for variant in family.variants[1:] if not family.same_code(variant)]
     for variant in (family.variants[0], *codes):
-        for checkpointed in (False, True):
-            way = Way(attention=family.attentions[0], mode=mode, checkpointed=checkpointed, lora=True)
-            tables = derive(family, way, variant=variant)
-            _sort_in(tables, put, way_key(way.attention, checkpointed), "", tied=False)
-    _other_losses(family, replace(way, checkpointed=False), family.variants[0], put)
+        for attention in (family.attentions[0], *family.always):
+            for checkpointed in (False, True):
+                way = Way(attention=attention, mode=mode, checkpointed=checkpointed, lora=True)
+                tables = derive(family, way, variant=variant)
+                _sort_in(tables, put, way_key(way.attention, checkpointed), "", tied=False)
+    way = Way(attention=family.attentions[0], mode=mode, lora=True)
+    _other_losses(family, way, family.variants[0], put)
     return found
 
 
@@ -50,7 +52,7 @@ def family_tables(family: Family, mode: ComputeMode) -> Found:
         elif table not in same_weights:
             raise ValueError(f"{family.model_type}: two tables for {key}")
 
-    ways = family.attentions if mode is ComputeMode.CAST else family.attentions[:1]
+    ways = family.attentions if mode is ComputeMode.CAST else (family.attentions[0], *family.always)
     # Without 16 bits there is no flash kernel, and the others repeat grouped heads.
     repeats = family.attentions if mode is ComputeMode.FP32 and family.repeats_heads else family.repeats_heads
     for variant in family.variants:
