@@ -198,10 +198,10 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     """The kernel that a block's attention comes down to.
 
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
-    attention; a window shorter than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
+    attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
     """
     masked = module_of(block.implementation) in ALWAYS_MASKED
-    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len <= block.sliding_window):
+    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len < block.sliding_window):
         return Attention.FLASH
     return attention
 

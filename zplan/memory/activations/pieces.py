@@ -140,7 +140,12 @@ def _bound_stem(
             table = with_second_rotary(table)
     except KeyError:
         raise _missing(block.implementation, attention, mode) from None
-    return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
+    return bind(table, {**outer_sizes(model), **dict(block.dims)}, names, frozen=lora)
+
+
+def outer_sizes(model: ModelSpec) -> dict[str, int]:
+    """Sizes of stem and head that blocks don't know; OPT's embedding may be narrower than its blocks."""
+    return {"V": model.vocab_size, "h*V": max((w.numel for w in model.pre), default=0)}
 
 
 def _summed_first(rows: tuple[Backward, ...]) -> tuple[Backward, ...]:
