@@ -14,6 +14,7 @@ from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
 from zplan.memory.params import is_adapted, layout
+from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
@@ -264,7 +265,8 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch * seq)
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
+    scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch)
 
 
 @lru_cache(maxsize=2048)
