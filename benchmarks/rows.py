@@ -220,7 +220,8 @@ _OPTIMIZERS = (
 """Words of a row -> optimizer; the first that is found counts."""
 
 
-def _optimizer(row: Row, notes: list[str]) -> str:
+def optimizer_of(row: Row, notes: list[str]) -> str:
+    """The optimizer by its words; a note where they leave something open."""
     words = text(row, "optimizer")
     known = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, words)), None)
     if known is not None:
@@ -345,7 +346,7 @@ def _job(row: Row, engine: Engine, stage: int, notes: list[str], memory: bool) -
         stage=stage,
         offload=_offload(row, engine),
         precision=_precision(row),
-        optimizer=_optimizer(row, notes),
+        optimizer=optimizer_of(row, notes),
         micro_batch=int(row["micro_batch"]),
         seq_len=int(row["seq"]),
         grad_accum=_grad_accum(row, notes),
