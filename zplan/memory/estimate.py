@@ -12,6 +12,7 @@ from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, ModelStates, Moment, Moments, TermKey
 from zplan.memory.params import layout
 from zplan.memory.peaks import backward_peak_bytes, pass_moments, pass_peak, peak_moment
+from zplan.memory.elastic import paged_on_rank, with_spilled
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
@@ -132,6 +133,7 @@ def estimate(plan: Plan) -> Estimate:
             worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
     scratch = flash_scratch_bytes(model, job.micro_batch, job.seq_len) if job.attention is Attention.FLASH else 0
+    paged = paged_on_rank(model, facts, ranks) if facts.optimizer.paged else 0
     run = runtime(
         job.engine,
         ranks,
@@ -139,8 +141,9 @@ def estimate(plan: Plan) -> Estimate:
         cluster.gpu_capacity_bytes,
         stage=job.stage,
         scratch_bytes=scratch,
+        paged_bytes=paged,
     )
-    host = host_memory(memory.host, cluster)
+    host = host_memory(with_spilled(memory.host, paged, run), cluster)
     verdict = judge(cluster, run, host)
     fits = verdict in ("fits", None)
     return Estimate(
