@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zplan.advice.decision import decide
+from zplan.advice.effort import efforts
 from zplan.advice.goals import Goal
 from zplan.advice.recommend import recommend
 from zplan.advice.search import SearchResult, rank, search
@@ -167,7 +168,51 @@ def test_without_a_card_habit_decides() -> None:
     assert found.recommended is not None
     assert found.recommended.strategy.stage == 0
     assert found.recommended.time is None
-    assert any(step.answer == "not known" for step in found.decision)
+    step = next(step for step in found.decision if step.question == "Is another way that fits faster?")
+    # Accumulated to the same number of sequences, stage 0 sends 2 P per step however many micro-steps it takes; stage 2 and 3
+    # send again in each of them.
+    assert step.answer == "no"
+    assert "stage 0 sends 2 P, recomputes nothing" in step.because
+
+
+def test_without_a_card_what_only_a_card_can_tell_is_left_open() -> None:
+    """24 GiB: stage 3 with part of the optimizer offloaded must recompute, with everything offloaded it copies more instead."""
+    question = _question(8, 24, host_gib=None)
+    question = replace(question, base=replace(question.base, cluster=replace(question.base.cluster, gpu=None)))
+    step = next(s for s in recommend([question]).decision if s.question == "Is another way that fits faster?")
+    assert step.answer == "depends on the card"
+    assert "recomputes 100% of forward" in step.because and "recomputes nothing" in step.because
+
+
+@pytest.mark.parametrize(
+    ("stage", "offload", "accum", "sent", "copied"),
+    [
+        (0, Offload.NONE, 4, 2, 0),
+        (1, Offload.NONE, 4, 2, 0),
+        (2, Offload.NONE, 4, 5, 0),
+        (3, Offload.NONE, 4, 12, 0),
+        # Four times 1/8 of the gradients out, once 1/8 of the weights back.
+        (2, Offload.OPTIMIZER, 4, 5, 5 / 8),
+        # And every weight of the shard in twice per micro-step.
+        (3, Offload.ALL, 4, 12, 5 / 8 + 2 * 4 / 8),
+    ],
+)
+def test_effort_needs_no_card(stage: int, offload: Offload, accum: int, sent: float, copied: float) -> None:
+    base = _question(8, 80).base
+    cluster = replace(base.cluster, gpu=None)
+    plan = replace(base, cluster=cluster, job=Job(stage=stage, offload=offload, grad_accum=accum))
+    sequences, (found,) = efforts([plan])
+    assert sequences == accum
+    assert (found.sent, found.copied, found.recomputed) == (pytest.approx(sent), pytest.approx(copied), 0)
+
+
+def test_efforts_are_compared_over_the_same_sequences() -> None:
+    base = _question(8, 80).base
+    plans = [replace(base, job=Job(stage=stage, micro_batch=micro)) for stage, micro in ((1, 3), (3, 4))]
+    sequences, (first, third) = efforts(plans)
+    assert sequences == 12
+    assert (first.sent, third.sent) == (2, 9)
+    assert first.no_more_than(third) and not third.no_more_than(first)
 
 
 def test_what_does_not_fit_is_rejected_with_what_is_missing() -> None:

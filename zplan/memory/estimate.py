@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_rank, with_spilled
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, ModelStates, Moment, Moments, TermKey
 from zplan.memory.params import layout
 from zplan.memory.peaks import backward_peak_bytes, pass_moments, pass_peak, peak_moment
-from zplan.memory.elastic import paged_on_rank, with_spilled
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
@@ -125,6 +125,8 @@ def estimate(plan: Plan) -> Estimate:
     stack = build_stack(model, facts.code, job.micro_batch, job.seq_len)
     side = _side(model, facts, ranks, job.rank)
     memory = side.memory
+    if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes):
+        memory = init_through_host(memory)
     phases, peak = _phases(memory, stack)
     worst, worst_bytes = job.rank, peak.total_bytes
     for other, others in side.others:
