@@ -35,6 +35,8 @@ from zplan.spec import (
 
 DATA = Path(__file__).parent / "data" / "measured.yaml"
 NODE_SIZE = 8
+OLD_TORCH = re.compile(r"torch (1\.|2\.[0-5](\.|\b))")
+"""A row that names a torch up to 2.5 (before 2025) ran with transformers 4, up to 4.4x: of some families it is other code."""
 UNSAID_ADAMW = "form of AdamW not stated: fused assumed; torch's foreach form needs one more copy at the step"
 UNSAID_CHECKPOINTING = "activation checkpointing not stated: none assumed"
 
@@ -84,7 +86,7 @@ def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
         cluster, replicas = _cluster(row, notes, memory)
         if engine is Engine.DDP and cluster.gpus == 1:
             engine = Engine.SINGLE
-        job = _job(row, engine, stage, notes, memory)
+        job = _job(row, model.family, engine, stage, notes, memory)
     except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
     plan = Plan(model=model, cluster=cluster, job=job)
@@ -254,8 +256,11 @@ def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
     raise NoPlanError(f"activation checkpointing {words or 'not stated'}")
 
 
-def _loss(row: Row) -> Loss:
+def _loss(row: Row, family: str, notes: list[str]) -> Loss:
     words = text(row, "ce")
+    if family == "gpt_bigcode" and OLD_TORCH.search(everything(row)) and "standard" in words:
+        notes.append("transformers 4's loss of GPT BigCode, on 16-bit logits: 8 bytes per logit instead of 12")
+        return Loss.IN_PLACE
     if "fused-linear" in words or "cutcross" in words or "cut cross" in words:
         return Loss.FUSED
     if "fused" in words:
@@ -336,7 +341,7 @@ def _quantize(words: str, notes: list[str]) -> Quantize:
     return Quantize.NF4_DOUBLE if re.search(r"-dq|double", words) else Quantize.NF4
 
 
-def _job(row: Row, engine: Engine, stage: int, notes: list[str], memory: bool) -> Job:
+def _job(row: Row, family: str, engine: Engine, stage: int, notes: list[str], memory: bool) -> Job:
     lora = _lora(row, notes)
     quantize = None
     if row.get("method") == "qlora":
@@ -352,7 +357,7 @@ def _job(row: Row, engine: Engine, stage: int, notes: list[str], memory: bool) -
         grad_accum=_grad_accum(row, notes),
         checkpointing=_checkpointing(row, notes, memory),
         attention=attention_of(row),
-        loss=_loss(row),
+        loss=_loss(row, family, notes),
         implementation=implementation_of(row),
         compile=bool(row.get("compile")),
         lora=lora,
