@@ -48,7 +48,10 @@ MORE = {
 """Themes of reports where something that zplan does not plan comes on top."""
 EXPECTED_TERMS = (
     (r"logits|cross.entropy|vocab", ("logits", "logits_grad")),
-    (r"adam state|exp_avg|optimizer-state|sqrt|moments?\b", ("optimizer", "optimizer_temporaries", "grads_fp32", "master")),
+    (
+        r"adam state|exp_avg|optimizer-state|sqrt|moments?\b",
+        ("optimizer", "optimizer_temporaries", "grads_fp32", "master"),
+    ),
     (r"bucket", ("reduce_bucket",)),
     (r"all-gather|gathered", ("gathered_params",)),
     (r"attention (scores|matrix)|softmax of", ("attention_scores",)),

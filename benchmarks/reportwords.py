@@ -92,7 +92,11 @@ def _told(setup: Mapping[str, Any], settings: list[dict[str, Any]], detail: str,
 
 def _clauses(detail: str) -> list[str]:
     """Parts of a sentence that say one thing each; a comma within a number does not part them."""
-    return [part for part in re.split(r";|:|,(?!\d)|\.(?=\s|$)|\bthough\b|\bwhile\b|\bbut\b", detail.lower()) if part.strip()]
+    return [
+        part
+        for part in re.split(r";|:|,(?!\d)|\.(?=\s|$)|\bthough\b|\bwhile\b|\bbut\b", detail.lower())
+        if part.strip()
+    ]
 
 
 def _outcome(words: str) -> str | None:

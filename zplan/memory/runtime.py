@@ -44,7 +44,9 @@ WORKSPACE = Range(
     "cuBLAS workspaces, one for the forward and one for the backward thread: :4096:2:16:8 (8.1 MiB), on compute capability 9 "
     ":4096:8 (32 MiB); torch aten/src/ATen/cuda/CublasHandlePool.cpp",
 )
-PAGED_SOURCE = "CUDA managed memory (bitsandbytes functional.py get_paged, cudaMallocManaged); arXiv:2305.14314, section 3"
+PAGED_SOURCE = (
+    "CUDA managed memory (bitsandbytes functional.py get_paged, cudaMallocManaged); arXiv:2305.14314, section 3"
+)
 _FLAT = Range(
     0.006,
     0.047,

@@ -84,7 +84,9 @@ def through_host(init: tuple[Moment, ...]) -> tuple[tuple[Moment, ...], int]:
             left = moment.terms.get(TermKey.PARAMS, 0) - flat
             moved = flat
             found.append(
-                Moment("init", "flat buffer through the host", {TermKey.PARAMS: max(0, left), TermKey.FLAT_BUFFER: flat})
+                Moment(
+                    "init", "flat buffer through the host", {TermKey.PARAMS: max(0, left), TermKey.FLAT_BUFFER: flat}
+                )
             )
         else:
             found.append(moment)
