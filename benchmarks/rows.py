@@ -110,8 +110,8 @@ def _refuse(row: Row, notes: list[str], memory: bool) -> None:
     for key in ("micro_batch", "seq", "n_gpus"):
         if not isinstance(row.get(key), int):
             raise NoPlanError(f"{key} is not known")
-    if _offloads_activations(row) and not (memory and text(row, "act_ckpt").startswith("full")):
-        raise NoPlanError("activations are offloaded")
+    if _offloads_activations(row) and not text(row, "act_ckpt").startswith("full"):
+        raise NoPlanError("activations of blocks that are not checkpointed are offloaded")
 
 
 def _offloads_activations(row: Row) -> bool:

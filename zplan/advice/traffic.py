@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from zplan.advice import rates
+from zplan.advice.work import recomputed_share
 from zplan.memory.params import Layout, layout
 from zplan.memory.states import state_sizes
 from zplan.spec import ClusterSpec, Engine, Offload, OffloadTo, Plan, Quantize
@@ -182,6 +183,20 @@ def _offload(plan: Plan, groups: Layout) -> tuple[float, float, float, float]:
     return overlapped, boundary, cpu, nvme
 
 
+def _checkpoint_copies(plan: Plan) -> float:
+    """Seconds of copying checkpointed blocks' inputs to the host in forward and back in backward, beside computation.
+
+    Formula: 2 T h bytes per checkpointed block, out and in.
+    Source: torchtune ``training/_activation_offloading.py`` (a stream of its own).
+    """
+    job, gpu = plan.job, plan.cluster.gpu
+    if not job.checkpointing.offloaded or gpu is None:
+        return 0.0
+    blocks = plan.model.num_layers * recomputed_share(plan.model, job)
+    once = 2.0 * job.micro_batch * job.seq_len * plan.model.hidden_size * blocks
+    return job.grad_accum * 2 * once / rates.host_link_rate(gpu)
+
+
 def _held_bytes(plan: Plan) -> float:
     """Bytes per element of the parameters that wait on the host."""
     if plan.job.quantize is not None:
@@ -207,6 +222,7 @@ def traffic(plan: Plan, replicas: int = 1) -> Traffic:
     overlapped, exposed = _collectives(plan, groups)
     overlapped += _between_replicas(plan, groups, replicas)
     host_overlapped, host_boundary, cpu, nvme = _offload(plan, groups)
+    host_overlapped += _checkpoint_copies(plan)
     return Traffic(
         forward_backward=overlapped,
         boundary=exposed,
