@@ -416,3 +416,64 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], args: tuple[str, ...], me
     assert message in first
     assert second.startswith("hint: ")
     assert hint in second
+
+
+# What is written can be run, and priced
+
+
+def _recommended(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert run(["recommend", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("engine", "fmt", "name"),
+    [
+        ("deepspeed", "deepspeed", "ds_config.json"),
+        ("deepspeed", "trainer", "args.json"),
+        ("deepspeed", "accelerate", "launch.yaml"),
+        ("fsdp2", "fsdp", "fsdp.json"),
+        ("fsdp2", "accelerate", "launch.yaml"),
+        ("fsdp1", "trainer", "args.json"),
+        ("ddp", "accelerate", "launch.yaml"),
+    ],
+)
+def test_every_written_config_prices_as_the_plan(
+    capsys: pytest.CaptureFixture[str], engine: str, fmt: str, name: str
+) -> None:
+    base = ["--model", "tinyllama-1.1b", "--gpus", "4", "--gpu", "a100-40g", "--engine", engine]
+    best = _recommended(capsys, *base, "--write", name, "--format", fmt)["recommended"]
+    # What a config cannot say is said beside it; what it can say must not be needed.
+    flags = ["--checkpointing", best["checkpointing"], "--loss", best["options"]["loss"]]
+    if fmt in ("fsdp", "accelerate"):
+        flags += ["--micro-batch", str(best["micro_batch"])]
+    assert run(["check", name, *base[:6], *flags, "--json"]) == 0
+    priced = json.loads(capsys.readouterr().out)["plans"][0]
+    assert (priced["engine"], priced["stage"]) == (best["engine"], best["stage"])
+    assert priced["gpu"]["allocated_peak_bytes"] == best["gpu"]["allocated_peak_bytes"]
+
+
+def test_an_accelerate_yaml_comes_with_the_deepspeed_config_that_it_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """24 GB cards: buckets of their own, or a part of the optimizer offloaded, which accelerate's keys cannot say."""
+    base = ["--params", "13B", "--gpus", "8", "--gpu-mem", "24", "--host-mem", "800"]
+    command = [*base, "--write", "launch.yaml", "--format", "accelerate"]
+    _recommended(capsys, *command)
+    assert "deepspeed_config_file: ds_config.json" in (tmp_path / "launch.yaml").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "ds_config.json").read_text(encoding="utf-8"))["zero_optimization"]["stage"] >= 2
+    (tmp_path / "launch.yaml").unlink()
+    # Neither is written where one of them is somebody's own.
+    assert run(["recommend", *command]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "ds_config.json' exists" in err
+    assert not (tmp_path / "launch.yaml").exists()
+
+
+def test_the_command_to_verify_carries_what_has_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ["--params", "13B", "--gpus", "8", "--gpu-mem", "24", "--host-mem", "800"]
+    assert run(["recommend", *base]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    verify = next(line for line in lines if line.startswith("zplan verify"))
+    assert verify.endswith("--ds-config ds_config.json")
