@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -12,7 +11,7 @@ from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, ModelStates, Moment, Moments, TermKey
 from zplan.memory.params import layout
-from zplan.memory.peaks import backward_peak_bytes, pass_moments, pass_peak, peak_moment
+from zplan.memory.peaks import backward_peak_bytes, pass_moments, pass_peak, peak_moment, with_inputs
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
@@ -63,48 +62,33 @@ def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
     moments = list(memory.init)
     for micro_step in memory.passes:
         moments += pass_moments(micro_step, stack)
-    moments += [_with_inputs(moment, stack.inputs_bytes) for moment in memory.step]
+    moments += [with_inputs(moment, stack.inputs_bytes) for moment in memory.step]
     return moments
-
-
-def _with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
-    return Moment.deferred(
-        moment.phase,
-        moment.name,
-        moment.total_bytes + inputs_bytes,
-        lambda: {**moment.terms, TermKey.INPUTS: inputs_bytes},
-    )
 
 
 def _phases(memory: EngineMemory, stack: Stack) -> tuple[dict[str, int], Moment]:
     """Peak of each phase, and the largest moment of the step (the first of them)."""
-    forward = backward = peak_bytes = 0
-    make: Callable[[], Moment] | None = None
+    phases = {"init": memory.init_bytes, "forward": 0, "backward": 0, "step": 0}
+    peak_bytes, make, inputs = -1, None, stack.inputs_bytes
     for run in memory.passes:
-        base = run.base_bytes
-        for is_forward, track in ((True, run.forward), (False, run.backward)):
-            peak = pass_peak(stack, track, is_forward)
-            total = base + peak.total
+        for phase, track, moment in (
+            ("forward", run.forward, run.largest_forward),
+            ("backward", run.backward, run.largest_backward),
+        ):
+            forward = phase == "forward"
+            peak = pass_peak(stack, track, forward)
+            total = run.base_bytes + peak.total
             if total > peak_bytes:
-                peak_bytes, make = total, partial(peak_moment, run, stack, is_forward, peak)
-            if is_forward:
-                forward = max(forward, total)
-            else:
-                backward = max(backward, total)
-        moment = run.largest_moment
-        if moment is not None and moment.total_bytes > backward:
-            backward = moment.total_bytes
-            if backward > peak_bytes:
-                peak_bytes, make = backward, partial(_itself, moment)
-    step = memory.largest_step.total_bytes + stack.inputs_bytes
-    phases = {"init": memory.init_bytes, "forward": forward, "backward": backward, "step": step}
-    if step > peak_bytes or make is None:
-        return phases, _with_inputs(memory.largest_step, stack.inputs_bytes)
+                peak_bytes, make = total, partial(peak_moment, run, stack, forward, peak)
+            if moment is not None and moment.total_bytes + inputs > total:
+                total = moment.total_bytes + inputs
+                if total > peak_bytes:
+                    peak_bytes, make = total, partial(with_inputs, moment, inputs)
+            phases[phase] = max(phases[phase], total)
+    phases["step"] = memory.largest_step.total_bytes + inputs
+    if make is None or phases["step"] > peak_bytes:
+        return phases, with_inputs(memory.largest_step, inputs)
     return phases, make()
-
-
-def _itself(moment: Moment) -> Moment:
-    return moment
 
 
 def estimate(plan: Plan) -> Estimate:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from zplan.memory.activations.base import PieceMemory
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.timeline import NOTHING, Candidate, Level, Pass, Stack, StateKey, Track, held_bytes
+from zplan.memory.timeline import NOTHING, Candidate, LayerLevels, Level, Pass, Stack, StateKey, Track, held_bytes
 
 NOBODY = Candidate(0, 0, 0, 0, 0, 0)
 AFTER = "after"
@@ -53,7 +53,11 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
     if track.opening.total and not stem:
         chosen, engine = _opening(stack.head), track.opening
         best = chosen.own + engine.total
-    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][track.by]:
+    which = 0 if stem else 1
+    most = track.most[which]
+    for candidate in (stack.forward if forward else stack.backward)[which][track.by]:
+        if candidate.own + most <= best:
+            break
         held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
         total = candidate.own + held.total
         if total > best:
@@ -69,37 +73,44 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
     return Best(total, own, depth, chosen, engine, waiting)
 
 
+def _highest(levels: LayerLevels, per_layer: int | None, below: tuple[int, ...]) -> tuple[int, int, Level]:
+    """The largest sum of a level and of what is stored below its layer; the layer and the level."""
+    if per_layer is None:
+        return max(((held.total + below[index], index, held) for index, held in levels.points), key=_first)
+    hull = levels.hull
+    if len(hull) == 1:
+        index, held = hull[0]
+        return held.total + index * per_layer, index, held
+    return max([(held.total + index * per_layer, index, held) for index, held in hull], key=_first)
+
+
+def _first(found: tuple[int, int, Level]) -> int:
+    return found[0]
+
+
 def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
     """Largest instant over all blocks."""
     kept = stack.kept_forward if forward else stack.kept_backward
     per_layer, below = kept.linear, kept.below
     best, best_index, chosen, engine = -1, 0, NOBODY, NOTHING
     pieces = stack.forward if forward else stack.backward
-    reach = (len(stack.layers) - 1) * (per_layer or 0)
     for variant, levels in enumerate(track.blocks):
-        candidates = pieces[variant + 2][track.by]
-        if track.after:
-            candidates = (*candidates, _after(stack.variants[variant]))
-        for candidate in candidates:
+        reach = track.most[variant + 2] + (below[-1] if per_layer is None else (len(stack.layers) - 1) * per_layer)
+        for candidate in pieces[variant + 2][track.by]:
+            own = candidate.own
+            if own + reach <= best:
+                break
             found = levels.get(candidate.key) or levels.get(candidate.fallback)
             if found is None:
-                if candidate.key != AFTER:
-                    continue
-                found = track.after[variant]
-            own = candidate.own
-            if per_layer is None:
-                for index, held in found.points:
-                    total = own + held.total + below[index]
-                    if total > best:
-                        best, best_index, chosen, engine = total, index, candidate, held
                 continue
-            hull = found.hull
-            if own + hull[0][1].total + reach <= best:
-                continue
-            for index, held in hull:
-                total = own + held.total + index * per_layer
-                if total > best:
-                    best, best_index, chosen, engine = total, index, candidate, held
+            total, index, held = _highest(found, per_layer, below)
+            if own + total > best:
+                best, best_index, chosen, engine = own + total, index, candidate, held
+        if track.after:
+            candidate = _after(stack.variants[variant])
+            total, index, held = _highest(track.after[variant], per_layer, below)
+            if candidate.own + total > best:
+                best, best_index, chosen, engine = candidate.own + total, index, candidate, held
     waiting = 0 if forward else stack.head.held_grad_bytes
     total = stack.inputs_bytes + kept.stem + waiting + max(best, 0)
     return Best(total, TermKey.ACTIVATIONS, best_index, chosen, engine, waiting)
@@ -190,10 +201,28 @@ def _piece_moments(run: Pass, stack: Stack, forward: bool) -> list[Moment]:
 
 def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
     """The largest moment of each piece in forward and in backward, for one micro-step."""
-    return [*_piece_moments(run, stack, True), *_piece_moments(run, stack, False), *run.backward_moments]
+    inputs = stack.inputs_bytes
+    return [
+        *(with_inputs(moment, inputs) for moment in run.forward_moments),
+        *_piece_moments(run, stack, True),
+        *_piece_moments(run, stack, False),
+        *(with_inputs(moment, inputs) for moment in run.backward_moments),
+    ]
+
+
+def with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
+    """An engine's moment beside the batch, which lives through the whole step."""
+    return Moment.deferred(
+        moment.phase,
+        moment.name,
+        moment.total_bytes + inputs_bytes,
+        lambda: {**moment.terms, TermKey.INPUTS: inputs_bytes},
+    )
 
 
 def backward_peak_bytes(run: Pass, stack: Stack) -> int:
     """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
     peak = run.base_bytes + pass_peak(stack, run.backward, False).total
-    return peak if run.largest_moment is None else max(peak, run.largest_moment.total_bytes)
+    if run.largest_backward is None:
+        return peak
+    return max(peak, run.largest_backward.total_bytes + stack.inputs_bytes)

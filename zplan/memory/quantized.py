@@ -117,8 +117,9 @@ def named(memory: EngineMemory, packed: int, constants: int) -> EngineMemory:
         return Moment(old.phase, old.name, terms(old.terms))
 
     def micro_step(old: Pass) -> Pass:
-        moments = tuple(moment(one) for one in old.backward_moments)
-        return Pass(terms(old.base), old.forward, old.backward, moments)
+        before = tuple(moment(one) for one in old.forward_moments)
+        after = tuple(moment(one) for one in old.backward_moments)
+        return Pass(terms(old.base), old.forward, old.backward, after, before)
 
     return replace(
         memory,

@@ -93,6 +93,14 @@ class Track:
     """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
     opening: Level = NOTHING
     """A spike before backward's first operator, when the loss head holds just what it kept."""
+    most: tuple[int, ...] = field(init=False)
+    """The largest level in stem, in head, and in each variant of block."""
+
+    def __post_init__(self) -> None:
+        """Finds the largest levels: no instant whose own bytes and these stay below the peak needs a look."""
+        ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
+        blocks = (max((levels.hull[0][1].total for levels in per.values()), default=0) for per in self.blocks)
+        object.__setattr__(self, "most", (*ends, *blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +113,19 @@ class Pass:
     backward: Track
     backward_moments: tuple[Moment, ...] = ()
     """Moments of the backward phase that hold no activations, e.g. the reduction after the last gradient."""
+    forward_moments: tuple[Moment, ...] = ()
+    """Moments of the forward phase before its first operator, e.g. the last step's gradients, not yet let go."""
     base_bytes: int = field(init=False)
-    largest_moment: Moment | None = field(init=False)
+    largest_backward: Moment | None = field(init=False)
     """Of ``backward_moments``."""
+    largest_forward: Moment | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Adds up once what every batch shape needs."""
         object.__setattr__(self, "base_bytes", sum(self.base.values()))
-        object.__setattr__(
-            self, "largest_moment", max(self.backward_moments, key=lambda m: m.total_bytes, default=None)
-        )
+        for name, moments in (("backward", self.backward_moments), ("forward", self.forward_moments)):
+            largest = max(moments, key=lambda moment: moment.total_bytes, default=None)
+            object.__setattr__(self, f"largest_{name}", largest)
 
 
 class Kept(NamedTuple):
@@ -160,7 +171,7 @@ LATER = "+"
 """Key of code outside of modules with matrices, once the piece's first gradient is ready."""
 
 Candidates = dict[str, tuple[Candidate, ...]]
-"""For each way in which engines differ within a piece (``Track.by``) what can be its peak."""
+"""For each way in which engines differ within a piece (``Track.by``) what can be its peak, largest first."""
 
 
 def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
@@ -177,7 +188,11 @@ def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candi
     found: dict[str, list[Candidate]] = {"any": [], "grads": [], "module": []}
     for (by, _), candidate in best.items():
         found[by].append(candidate)
-    return {by: tuple(values) for by, values in found.items()}
+    return {by: tuple(sorted(values, key=_own, reverse=True)) for by, values in found.items()}
+
+
+def _own(candidate: Candidate) -> int:
+    return candidate.own
 
 
 class Stack:

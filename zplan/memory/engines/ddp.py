@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, torch_bytes
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import optimizer_spec, state_bytes
 from zplan.memory.params import Layout
@@ -41,12 +41,12 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMem
     accumulating = job.grad_accum > 1
     in_backward = optimizer.in_backward and not accumulating and job.engine is Engine.SINGLE
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
+    def ready(_position: int, numel: int) -> tuple[Level, Level]:
         nonlocal total
         before = level(**{TermKey.GRADS: 0 if accumulating else total})
         if in_backward:
             return before, before
-        total += states.grad * event.tensor.numel
+        total += states.grad * numel
         return level(**{TermKey.GRADS: 0 if accumulating else total}), before
 
     base = dict(steady)

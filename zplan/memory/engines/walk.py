@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels
@@ -31,12 +30,9 @@ class GradOrders:
         return replace(self, checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
 
 
-class GradEvent(NamedTuple):
-    """One weight's gradient becomes ready."""
-
-    tensor: Tensor
-    position: int
-    """Place of the tensor among all parameters."""
+Ready = Callable[[int, int], tuple[Level, Level]]
+"""Called with a tensor's place among all parameters and its elements when its gradient is ready. Returns the level from then
+until the next gradient, and the level while the gradient is handed over (without the gradient itself)."""
 
 
 def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
@@ -49,35 +45,33 @@ def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
     return tuple(offsets), position
 
 
-def backward_track(
-    groups: Layout, orders: GradOrders, start: Level, ready: Callable[[GradEvent], tuple[Level, Level]]
-) -> Track:
+def _in_order(tensors: tuple[Tensor, ...], order: tuple[int, ...]) -> list[tuple[int, int, bool]]:
+    """(index, elements, whether it is a matrix) of the trainable tensors, as their gradients become ready."""
+    chosen = [(which, tensors[which]) for which in order]
+    return [(which, tensor.numel, len(tensor.shape) > 1) for which, tensor in chosen if tensor.trainable]
+
+
+def backward_track(groups: Layout, orders: GradOrders, start: Level, ready: Ready) -> Track:
     """Levels along backward of an engine whose bytes follow the gradients.
 
     Args:
         groups: The parameters.
         orders: Gradient order per piece.
         start: Level before the first gradient.
-        ready: Called once per gradient in order; returns the level from then until the next gradient, and the level while
-            the gradient is handed over (without the gradient itself).
+        ready: Called once per gradient in order.
 
     Returns:
         The track, keyed by ``grads_ready``.
     """
     offsets, head_offset = piece_offsets(groups)
 
-    def run(
-        levels: dict[StateKey, Level], tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
-    ) -> Level:
+    def run(levels: dict[StateKey, Level], sizes: list[tuple[int, int, bool]], offset: int, current: Level) -> Level:
         levels[0] = current
         count = 0
-        for which in order:
-            tensor = tensors[which]
-            if not tensor.trainable:
-                continue
+        for which, numel, matrix in sizes:
             count += 1
-            after, handing_over = ready(GradEvent(tensor, offset + which))
-            if len(tensor.shape) > 1:
+            after, handing_over = ready(offset + which, numel)
+            if matrix:
                 levels[which,] = handing_over
             elif handing_over.total > after.total:
                 # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
@@ -87,19 +81,22 @@ def backward_track(
             levels[count] = current = after
         return current
 
+    variants = [
+        _in_order(groups.kinds[kind].tensors, order)
+        for kind, order in zip(orders.variant_kinds, orders.variants, strict=True)
+    ]
     head: dict[StateKey, Level] = {}
-    current = run(head, groups.head.tensors, orders.head, head_offset, start)
+    current = run(head, _in_order(groups.head.tensors, orders.head), head_offset, start)
     collected: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index in range(len(orders.layers) - 1, -1, -1):
         variant = orders.layers[index]
-        tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         found: dict[StateKey, Level] = {}
-        current = run(found, tensors, orders.variants[variant], offsets[index], current)
+        current = run(found, variants[variant], offsets[index], current)
         points = collected[variant]
         for key, value in found.items():
             points.setdefault(key, []).append((index, value))
     stem: dict[StateKey, Level] = {}
-    run(stem, groups.stem.tensors, orders.stem, 0, current)
+    run(stem, _in_order(groups.stem.tensors, orders.stem), 0, current)
     blocks: list[dict[StateKey, LayerLevels]] = [
         {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, deepspeed_bytes
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import optimizer_spec, state_bytes
 from zplan.memory.params import Layout
@@ -53,10 +53,10 @@ def zero0_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMemory:
     all_grads = states.grad * numel
     accumulating = job.grad_accum > 1
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
+    def ready(_position: int, numel: int) -> tuple[Level, Level]:
         nonlocal total
         before = level(**{TermKey.GRADS: 0 if accumulating else total})
-        total += states.grad * event.tensor.numel
+        total += states.grad * numel
         return level(**{TermKey.GRADS: 0 if accumulating else total}), before
 
     base = dict(steady)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.engines.zero12_reduce import Partition, Reducer, edges_of, partition
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
@@ -167,15 +167,12 @@ def _passes(
     if job.stage == 1 and not job.deepspeed.overlap_comm:
         return _late_reduction(groups, orders, states, reducer, base, waiting)
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
-        numel = event.tensor.numel
-        transient = reducer.add(event.position, numel, piled_up)
-        # While it is handed over, an oversized gradient is pending, and not yet among those that wait.
-        handed_over = -reducer.grad * numel if numel > reducer.bucket_size and not piled_up else 0
-        return reducer.level(), reducer.level(transient + handed_over)
+    def piled(position: int, numel: int) -> tuple[Level, Level]:
+        transient = reducer.add(position, numel, piled_up=True)
+        return reducer.level(), reducer.level(transient)
 
     forward = constant_track(groups, orders, waiting)
-    backward = backward_track(groups, orders, waiting, ready)
+    backward = backward_track(groups, orders, waiting, piled if piled_up else reducer.hand_over)
     after = reducer.reduce()
     last = Moment("backward", "last reduction", _merged(base, reducer.level(after)))
     return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
@@ -186,9 +183,9 @@ def _piling_up(groups: Layout, orders: GradOrders, element_bytes: int, buffers: 
     """Backward of stage 1 with every gradient waiting beside the bucket: the same for every rank."""
     before = Level(buffers, ((TermKey.REDUCE_BUCKET, buffers),))
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
+    def ready(_position: int, numel: int) -> tuple[Level, Level]:
         nonlocal before
-        total = before.total + element_bytes * event.tensor.numel
+        total = before.total + element_bytes * numel
         terms = ((TermKey.REDUCE_BUCKET, buffers), (TermKey.UNSHARDED_GRADS, total - buffers))
         pending, before = before, Level(total, terms)
         return before, pending
@@ -201,19 +198,12 @@ def _late_reduction(
 ) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
     """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
     if waiting.total:
-        backward = backward_track(groups, orders, waiting, lambda event: (waiting, waiting))
+        backward = backward_track(groups, orders, waiting, lambda _position, _numel: (waiting, waiting))
     else:
         backward = _piling_up(groups, orders, states.grad, reducer.buffers)
     reducer.held = states.grad * edges_of(groups)[1][-1]
     forward = constant_track(groups, orders, waiting)
-    levels = [reducer.level()]
-    for index, tensor in enumerate(groups.tensors()):
-        if tensor.trainable:
-            held = reducer.held
-            transient = reducer.add(index, tensor.numel, piled_up=True)
-            levels.append(reducer.level(max(transient, held - reducer.held)))
-    levels.append(reducer.level(reducer.reduce()))
-    largest = max(levels, key=lambda found: found.total)
+    largest = reducer.drain(groups)
     last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
     return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
 

@@ -81,21 +81,18 @@ class Reducer:
         self.bucket: list[tuple[int, int]] = []
         self.elements = 0
         self.own_buffer = 0
-        self.levels: dict[tuple[int, int], Level] = {}
-        """Levels made so far: most events return to one."""
+        self.now: Level | None = None
+        """The level between gradients, once there was one."""
 
     def level(self, transient: int = 0) -> Level:
         """The current level, with a temporary on top."""
         waiting = self.held + transient
-        known = self.levels.get((self.own_buffer, waiting))
-        if known is None:
-            terms = (
-                (TermKey.REDUCE_BUCKET, self.buffers),
-                (TermKey.GRADS, self.own_buffer),
-                (TermKey.UNSHARDED_GRADS, waiting),
-            )
-            known = self.levels[self.own_buffer, waiting] = Level(self.buffers + self.own_buffer + waiting, terms)
-        return known
+        terms = (
+            (TermKey.REDUCE_BUCKET, self.buffers),
+            (TermKey.GRADS, self.own_buffer),
+            (TermKey.UNSHARDED_GRADS, waiting),
+        )
+        return Level(self.buffers + self.own_buffer + waiting, terms)
 
     def _slices(self) -> list[int]:
         """Elements of the bucket's consecutive slices, one per stretch that belongs to one rank (``average_tensor``)."""
@@ -166,6 +163,31 @@ class Reducer:
         self.bucket.append((index, numel))
         self.elements += numel
         return transient
+
+    def hand_over(self, index: int, numel: int) -> tuple[Level, Level]:
+        """The level after a gradient is handed over in backward, and while it is."""
+        now = self.now
+        if now is not None and self.elements + numel <= self.bucket_size:
+            self.bucket.append((index, numel))
+            self.elements += numel
+            return now, now
+        transient = self.add(index, numel)
+        now = self.now = self.level()
+        # While it is handed over, an oversized gradient is pending, and not yet among those that wait.
+        transient -= self.grad * numel if numel > self.bucket_size else 0
+        return now, self.level(transient) if transient else now
+
+    def drain(self, groups: Layout) -> Level:
+        """Stage 1 after backward: all gradients are reduced in parameter order; returns the largest level."""
+        best = self.level()
+        indices, starts = edges_of(groups)
+        for index, start, end in zip(indices, starts, starts[1:], strict=False):
+            held = self.held
+            transient = max(self.add(index, end - start, piled_up=True), held - self.held)
+            if self.buffers + self.own_buffer + self.held + transient > best.total:
+                best = self.level(transient)
+        last = self.level(self.reduce())
+        return last if last.total > best.total else best
 
 
 @lru_cache(maxsize=4096)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
+from zplan.memory.engines.walk import GradOrders, backward_track
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel
-from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, plus
+from zplan.memory.timeline import LATER, NOTHING, LayerLevels, Level, StateKey, Track, layer_levels, plus
 
 NORM_SLICE_NUMEL = 250_000_000
 """Elements of a partition whose norm is taken at once (``_constant_buffered_norm2``)."""
@@ -48,6 +48,10 @@ class _Bucket:
 
     def add(self, numel: int) -> tuple[Level, Level]:
         """A gradient is handed over; returns the levels after and during it, the gradient itself left out."""
+        if self.elements + numel <= self.size and not self.waiting:
+            self.numels.append(numel)
+            self.elements += numel
+            return NOTHING, NOTHING
         during = self.waiting
         if self.elements and self.elements + numel > self.size:
             during += self.flush()
@@ -85,8 +89,8 @@ def _reduction(
 ) -> tuple[Track, int]:
     bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
-        return bucket.add(event.tensor.numel)
+    def ready(_position: int, numel: int) -> tuple[Level, Level]:
+        return bucket.add(numel)
 
     track = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting
