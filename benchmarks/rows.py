@@ -38,6 +38,7 @@ NODE_SIZE = 8
 OLD_TORCH = re.compile(r"torch (1\.|2\.[0-5](\.|\b))")
 """A row that names a torch up to 2.5 (before 2025) ran with transformers 4, up to 4.4x: of some families it is other code."""
 UNSAID_ADAMW = "form of AdamW not stated: fused assumed; torch's foreach form needs one more copy at the step"
+DEFAULT_CHECKPOINTING = "activation checkpointing is the framework's default: full assumed, off possible"
 UNSAID_CHECKPOINTING = "activation checkpointing not stated: none assumed"
 
 
@@ -245,6 +246,7 @@ def optimizer_of(row: Row, notes: list[str]) -> str:
 def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
     words = text(row, "act_ckpt")
     if words.startswith("full"):
+        notes.extend([DEFAULT_CHECKPOINTING] if "default" in words else [])
         return Checkpointing(kind="full", offloaded=_offloads_activations(row))
     if words.startswith("selective-op"):
         return Checkpointing(kind="selective-op")
