@@ -514,3 +514,23 @@ def test_scratch_inside_kernels() -> None:
     assert kernel_scratch_bytes(_plan(Job(attention=Attention.EAGER))) == int(WORKSPACE.high)
     # :4096:2:16:8 in KiB, twice.
     assert int(WORKSPACE.low) == 2 * (2 * 4096 + 8 * 16) * 1024
+
+
+def test_transformers_4s_loss_of_gpt_bigcode_keeps_16_bit_logits() -> None:
+    """Rows that name torch 2.4 ran with transformers 4, whose GPT BigCode hands 16-bit logits to the loss."""
+    old = {**BASE, "ce": "HF standard: bf16 logits + fp32 upcast", "note": "torch 2.4.1"}
+    notes: list[str] = []
+    assert rows_module._loss(old, "gpt_bigcode", notes) is Loss.IN_PLACE and notes
+    assert rows_module._loss(old, "llama", []) is Loss.STANDARD
+    assert rows_module._loss({**old, "note": "torch 2.8"}, "gpt_bigcode", []) is Loss.STANDARD
+    assert rows_module._loss({**old, "note": ""}, "gpt_bigcode", []) is Loss.STANDARD
+
+
+def test_a_frameworks_default_checkpointing_may_be_off() -> None:
+    told = {**BASE, "act_ckpt": "full"}
+    default = {**BASE, "act_ckpt": "full (LLaMA-Factory default)"}
+    found = published.answer({**default, "measured_gib_per_gpu": 20, "measured": {"kind_class": "nvidia_smi"}})
+    certain = published.answer({**told, "measured_gib_per_gpu": 20, "measured": {"kind_class": "nvidia_smi"}})
+    assert isinstance(found, published.Answer) and isinstance(certain, published.Answer)
+    assert (found.low, found.expected) == (certain.low, certain.expected)
+    assert found.high > certain.high

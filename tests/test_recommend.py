@@ -477,3 +477,34 @@ def test_the_command_to_verify_carries_what_has_no_flag(capsys: pytest.CaptureFi
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     verify = next(line for line in lines if line.startswith("zplan verify"))
     assert verify.endswith("--ds-config ds_config.json")
+
+
+def test_no_recommendation_is_a_setting_that_a_published_run_failed_with() -> None:
+    """Core rows that ran out of memory: asked with all their settings, the answer never says that they fit."""
+    import sys
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+    from rows import RowPlan, load_rows, row_plan
+
+    seen = 0
+    for row in load_rows():
+        made = row_plan(row, memory=True)
+        if not row.get("core") or str(row.get("outcome")).lower() != "oom" or not isinstance(made, RowPlan):
+            continue
+        job = made.plan.job
+        known = Pins(
+            stage=job.stage,
+            offload=job.offload,
+            micro_batch=job.micro_batch,
+            checkpointing=job.checkpointing,
+            loss=job.loss,
+            grad_accum=job.grad_accum,
+        )
+        try:
+            pinned, free = (recommend([Question(base=made.plan, pins=pins)]) for pins in (known, Pins()))
+        except ZplanError:
+            continue
+        seen += 1
+        assert pinned.recommended is None or pinned.recommended.memory.verdict == "tight", row["id"]
+        assert free.recommended is None or free.recommended.plan.job != job, row["id"]
+    assert seen >= 8
