@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ def read_config_file(path: str | Path, *, name: str | None = None) -> FileWords:
     name = name or str(path)
     text = read_text(path, name=name, expected=EXPECTED)
     folder = Path(path).parent
-    if Path(path).suffix.lower() in (".yaml", ".yml"):
+    if _is_yaml(path, text):
         return _yaml(text, name, folder)
     config = parse_ds_config(text, name=name)
     if "fp16" in config.value and isinstance(config.value["fp16"], Mapping):
@@ -42,6 +43,18 @@ def read_config_file(path: str | Path, *, name: str | None = None) -> FileWords:
     if _TRAINER_KEYS & set(config.value) and "zero_optimization" not in config.value:
         return _trainer(config, folder)
     return FileWords(name=name, kind=DEEPSPEED, ds=config)
+
+
+_YAML_KEY = re.compile(r"[A-Za-z_][\w.-]*:(\s|$)")
+
+
+def _is_yaml(path: str | Path, text: str) -> bool:
+    """By the name; a name that tells nothing by the first line that is no comment: JSON never starts with a bare key."""
+    suffix = Path(path).suffix.lower()
+    if suffix in (".yaml", ".yml", ".json"):
+        return suffix != ".json"
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith(("#", "---"))), "")
+    return _YAML_KEY.match(first) is not None
 
 
 def _trainer(config: DsConfig, folder: Path) -> FileWords:

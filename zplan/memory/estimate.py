@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_rank, with_spilled
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.host import host_memory
@@ -119,6 +120,8 @@ def estimate(plan: Plan) -> Estimate:
     stack = build_stack(model, facts.code, job.micro_batch, job.seq_len)
     side = _side(model, facts, ranks, job.rank)
     memory = side.memory
+    if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes):
+        memory = init_through_host(memory)
     phases, peak = _phases(memory, stack)
     worst, worst_bytes = job.rank, peak.total_bytes
     for other, others in side.others:
@@ -126,6 +129,7 @@ def estimate(plan: Plan) -> Estimate:
         if other_bytes > worst_bytes:
             worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
+    paged = paged_on_rank(model, facts, ranks) if facts.optimizer.paged else 0
     run = runtime(
         job.engine,
         ranks,
@@ -133,8 +137,9 @@ def estimate(plan: Plan) -> Estimate:
         cluster.gpu_capacity_bytes,
         stage=job.stage,
         scratch_bytes=stack.scratch_bytes,
+        paged_bytes=paged,
     )
-    host = host_memory(memory.host, cluster)
+    host = host_memory(with_spilled(memory.host, paged, run), cluster)
     verdict = judge(cluster, run, host)
     return Estimate(
         plan=plan,

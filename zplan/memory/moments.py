@@ -43,6 +43,7 @@ class TermKey:
     NCCL = "nccl"
     FRAGMENTATION = "fragmentation"
     KERNEL_SCRATCH = "kernel_scratch"
+    PAGED_OPTIMIZER = "paged_optimizer"
     HOST_MASTER = "host_master"
     HOST_OPTIMIZER = "host_optimizer"
     HOST_GRADS = "host_grads"
@@ -185,7 +186,8 @@ class Runtime:
 
     def _outside(self, which: int) -> int:
         """What the driver shows that is not torch's."""
-        return sum(self.terms[key][which] for key in (TermKey.CUDA_CONTEXT, TermKey.NCCL) if key in self.terms)
+        keys = (TermKey.CUDA_CONTEXT, TermKey.NCCL, TermKey.PAGED_OPTIMIZER)
+        return sum(self.terms[key][which] for key in keys if key in self.terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,7 +264,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         lora=adapters,
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
-    head = other_head(head, model, job, batch * seq)
+    head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
     scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
     return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch)
 

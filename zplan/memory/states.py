@@ -5,7 +5,7 @@ from __future__ import annotations
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, whole_state_bytes
 from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, Precision
 
@@ -29,7 +29,7 @@ def model_states(
     params = states.param * total
     grads = states.grad * trainable
     master = states.master * trainable if states.master and states.master != states.param else 0
-    optim = master + state_bytes(optimizer, trainable, states.optimized)
+    optim = master + whole_state_bytes(optimizer, trainable, states.optimized)
     return ModelStates(
         params_bytes=share(params, ranks) if stage >= 3 else params,
         grads_bytes=share(grads, ranks) if stage >= 2 else grads,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from zplan.memory.explain import TermExplanation, explain_term
 from zplan.memory.moments import Estimate, Moment, TermKey
-from zplan.memory.runtime import CONTEXT, NCCL, WORKSPACE, slack
+from zplan.memory.runtime import CONTEXT, NCCL, PAGED_SOURCE, WORKSPACE, slack
 from zplan.spec import Engine
 
 GPU, DEVICE, HOST = "GPU, allocated", "GPU, beyond allocated", "host"
@@ -246,6 +246,14 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "a share of the allocated peak that depends on the engine",
         f"deepspeed: {slack(Engine.DEEPSPEED, 2).source}",
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    ),
+    (
+        TermKey.PAGED_OPTIMIZER,
+        DEVICE,
+        "States of a paged optimizer: managed memory that the driver moves to host RAM when the card is full",
+        "8 P/N in fp32, 2 P/N in 8 bits; never more than the room that is left",
+        PAGED_SOURCE,
+        "nothing needs to change: it gives way by itself, at the price of PCIe traffic",
     ),
     (
         TermKey.HOST_MASTER,
