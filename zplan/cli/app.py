@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from zplan.cli.command import Group
-from zplan.cli.output import closed_pipe, one_line
+from zplan.cli.output import closed_pipe, discard, one_line
 from zplan.errors import ExitCode, ZplanError
 
 VERBS = {
@@ -111,7 +111,11 @@ def run(args: Sequence[str]) -> int:
 def _fail(message: str, hint: str, code: int) -> int:
     lines = f"error: {one_line(message)}\nhint: {one_line(hint)}\n"
     if sys.stderr is not None:
-        sys.stderr.write(lines)
+        try:
+            sys.stderr.write(lines)
+            sys.stderr.flush()
+        except OSError:  # nobody can be told; the exit code still tells
+            discard(sys.stderr)
     return int(code)
 
 

@@ -117,7 +117,7 @@ def _write(file: "FileWords", findings: "Sequence[Finding]", path: str, fix: Fix
     from zplan.advice.lint import fixed_value
     from zplan.export.files import save_text
 
-    target = fix.output or str(Path(path).with_name(f"{Path(path).stem}.fixed.json"))
+    target = str(Path(path).with_name(f"{Path(path).stem}.fixed.json")) if fix.output is None else fix.output
     save_text(target, json.dumps(fixed_value(file.ds, findings), indent=2) + "\n", force=fix.force)
     return target
 
