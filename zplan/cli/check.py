@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from zplan.memory.moments import Estimate
 
 app = typer.Typer(add_completion=False)
+_SCRIPT = ("--checkpointing", "--loss")
+"""What a training script sets, and a ds_config.json does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,7 @@ def _draw(
     from rich.console import Console
 
     from zplan.memory.explain import symbols
+    from zplan.memory.summary import overall_verdict
     from zplan.render.breakdown import render_plan
     from zplan.render.check import render_findings
     from zplan.render.explanation import render_explanations
@@ -154,6 +157,8 @@ def _draw(
         render_plan(console, priced, wanted.assumptions, unit=unit, time=time_of(priced.plan))
         if explain:
             render_explanations(console, priced, explain_peak(priced), symbols(priced), unit=unit)
-        render_findings(console, file, findings, written=written)
+        unsaid = [flag for flag in _SCRIPT if any(f"({flag})" in words for words in wanted.assumptions)]
+        verdict = overall_verdict(priced)
+        render_findings(console, file, findings, verdict=verdict, unsaid=unsaid, written=written)
 
     draw(paint)

@@ -118,7 +118,7 @@ def recommend(plan: PlanOptions, goal: GoalOptions) -> ExitCode:
 
         emit(dumps(recommendation_object(found, notes, config)))
     else:
-        commands = _commands(found, options, config)
+        commands = _commands(found, options, config, goal.write)
 
         def paint(console: Any) -> None:
             from zplan.render.recommend import render_recommendation
@@ -283,17 +283,20 @@ def _config(found: "Recommendation", goal: GoalOptions) -> dict[str, Any]:
     return {"format": fmt, "content": content, "path": path, "notes": list(explain_config(plan, fmt))}
 
 
-def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, Any]) -> list[str]:
-    """What to run next, as it can be typed."""
+def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, Any], written: str | None) -> list[str]:
+    """What to run next, as it can be typed; ``written``: what --write named."""
     best = found.recommended
     if best is None:
         return []
     line = _flags(best.plan, options)
-    commands = [f"zplan verify {line}"]
+    name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config.get("format", ""), "config.json")
+    # No option says buckets and ratios: without the file another plan would be verified.
+    tuned = config.get("format") == "deepspeed" and best.plan.job.deepspeed != found.question.base.job.deepspeed
+    told = _flags(best.plan, replace(options, ds_config=written or name)) if tuned else line
+    commands = [f"zplan verify {told}"]
     if config.get("path"):
         return [f"# {config['path']} written ({config['format']})", *(f"# {n}" for n in config["notes"]), *commands]
     if config:
-        name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config["format"], "config.json")
         commands.insert(0, f"zplan recommend {line} --write {name}")
     return commands
 
