@@ -64,7 +64,7 @@ def test_the_commands_after_a_recommendation_are_of_the_recommended_plan(
 
 
 def test_a_sound_file_whose_plan_does_not_fit_is_not_called_fine(capsys: pytest.CaptureFixture[str]) -> None:
-    plan = "--model llama-3.1-8b --gpus 8 --gpu a100-40g --seq-len 4096".split()
+    plan = ["--model", "llama-3.1-8b", "--gpus", "8", "--gpu", "a100-40g", "--seq-len", "4096"]
     assert run(["recommend", *plan, "--write", "ds.json"]) == 0
     capsys.readouterr()
     assert run(["check", "ds.json", *plan]) == 0

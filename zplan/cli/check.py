@@ -148,6 +148,7 @@ def _draw(
     from rich.console import Console
 
     from zplan.memory.explain import symbols
+    from zplan.memory.explain_host import host_terms
     from zplan.memory.summary import overall_verdict
     from zplan.render.breakdown import render_plan
     from zplan.render.check import render_findings
@@ -156,7 +157,9 @@ def _draw(
     def paint(console: Console) -> None:
         render_plan(console, priced, wanted.assumptions, unit=unit, time=time_of(priced.plan))
         if explain:
-            render_explanations(console, priced, explain_peak(priced), symbols(priced), unit=unit)
+            render_explanations(
+                console, priced, explain_peak(priced), symbols(priced), on_host=host_terms(priced), unit=unit
+            )
         unsaid = [flag for flag in _SCRIPT if any(f"({flag})" in words for words in wanted.assumptions)]
         verdict = overall_verdict(priced)
         render_findings(console, file, findings, verdict=verdict, unsaid=unsaid, written=written)

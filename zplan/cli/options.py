@@ -158,7 +158,12 @@ class PlanOptions:
     ] = None
     quantize: Annotated[
         str | None,
-        _value("--quantize", "FORMAT", SAVERS, "Frozen weights in nf4, nf4-dq (its constants quantized too) or int8 (with --lora)."),
+        _value(
+            "--quantize",
+            "FORMAT",
+            SAVERS,
+            "Frozen weights in nf4, nf4-dq (its constants quantized too) or int8 (with --lora).",
+        ),
     ] = None
     hpz: Annotated[
         str | None,
