@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _LONGEST_LINE = 400
-_NARROWEST = 60
+_NARROWEST = 40
 
 
 def one_line(text: str) -> str:

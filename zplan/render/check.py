@@ -84,8 +84,7 @@ def render_findings(
     console.print()
     console.print(_headline(file, findings, style, verdict))
     if verdict in ("oom", "tight") and unsaid:
-        words = f"The file does not say {' and '.join(unsaid)}: add what the training script sets."
-        console.print(Text(words))
+        console.print(Text(f"The file does not say {' and '.join(unsaid)}: add what the training script sets."))
     for finding in findings:
         glyph, look = _LOOKS[finding.severity]
         at = finding.position
