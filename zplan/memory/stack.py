@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
+from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
 from zplan.memory.activations.find import module_of
-from zplan.memory.activations.pieces import ALL_LINEAR
+from zplan.memory.adapted import ALL_LINEAR
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import is_adapted, layout
+from zplan.memory.params import layout
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
@@ -167,7 +168,7 @@ def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, chec
     Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r.
     Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``).
     """
-    adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
+    adapted = [weight for weight in block.weights if has_adapter(weight, lora, module_of(block.implementation))]
     fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
     extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
     # Forward alone frees each layer's copy and its fp32 result before the next layer's.
