@@ -12,7 +12,8 @@ Source: peft 0.21.2 ``utils/transformers_weight_conversion.py`` (``_convert_peft
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from zplan.spec import Lora, Weight, WeightKind
 
@@ -62,23 +63,22 @@ def with_adapters(weights: Sequence[Weight], lora: Lora | None, family: str) -> 
         family: The ``model_type``.
     """
     waiting: list[Adapter] = []
-    for position, weight in enumerate(weights):
+    for weight, following in zip_longest(weights, weights[1:]):
         yield weight
         found = None if lora is None else adapter(weight, lora, family)
-        if found is not None and weight.kind is WeightKind.EXPERTS:
+        if found is not None:
             waiting.append(found)
-        elif found is not None:
-            yield found
-        following = weights[position + 1].kind if position + 1 < len(weights) else None
-        if weight.kind is WeightKind.EXPERTS and following is not WeightKind.EXPERTS:
-            # Wrappers of one module are nested, the first one innermost; its adapter is listed under ``base_layer``.
-            for depth, one in enumerate(reversed(waiting)):
-                stem = ".".join((one.stem, *["base_layer"] * depth))
-                waiting[len(waiting) - 1 - depth] = Adapter(
-                    one.weight, stem, one.rank, one.fan_in, one.fan_out, one.wraps_parameter
-                )
-            yield from waiting
-            waiting = []
+        if following is not None and _same_module(weight, following):
+            continue
+        # Wrappers of one module's parameters are nested, the first one innermost.
+        depth = len(waiting) - 1
+        yield from (replace(one, stem=one.stem + ".base_layer" * (depth - at)) for at, one in enumerate(waiting))
+        waiting = []
+
+
+def _same_module(weight: Weight, following: Weight) -> bool:
+    """Whether a weight is followed by its layer's bias, or by another tensor of the same experts."""
+    return following.name.rpartition(".")[0] == weight.name.rpartition(".")[0]
 
 
 def adapter(weight: Weight, lora: Lora, family: str) -> Adapter | None:

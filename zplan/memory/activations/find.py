@@ -28,7 +28,8 @@ def variation(implementation: str) -> str:
 
 def code_kind(implementation: str) -> str:
     """Returns which of a family's several codes a block is: ``:post_norm`` or nothing."""
-    return implementation.split("+", maxsplit=1)[0].removeprefix(implementation.split(":", maxsplit=1)[0].split("+")[0])
+    _, colon, kind = implementation.split("+", maxsplit=1)[0].partition(":")
+    return colon + kind
 
 
 def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
