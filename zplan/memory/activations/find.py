@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode
-from zplan.memory.activations.store import Tables, section, shelf
+from zplan.memory.activations.store import Shelf, Tables, section, shelf
 from zplan.memory.activations.table import Table
 from zplan.spec import Attention
 
@@ -32,7 +32,7 @@ def code_kind(implementation: str) -> str:
     return colon + kind
 
 
-def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
+def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Shelf:
     """Returns the tables of a family in one mode, with adapters on its linear layers or without.
 
     Raises:
@@ -48,7 +48,7 @@ def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
     return found
 
 
-def way_key(attention: Attention, checkpointed: bool, tables: Tables | None = None) -> str:
+def way_key(attention: Attention, checkpointed: bool, tables: Shelf | None = None) -> str:
     """Returns how a way of running is spelt in table keys.
 
     Args:
@@ -60,7 +60,7 @@ def way_key(attention: Attention, checkpointed: bool, tables: Tables | None = No
     flash, own = (f"stem {kind.value}" for kind in (Attention.FLASH, Attention.EAGER))
     if tables is not None and own in tables and flash not in tables:
         attention = Attention.EAGER
-    elif tables is not None and attention is Attention.SDPA and f"stem {attention.value}" not in tables:
+    elif tables is not None and attention is Attention.SDPA and not tables.masks:
         attention = Attention.FLASH
     return attention.value + (" checkpointed" if checkpointed else "")
 

@@ -41,6 +41,11 @@ class Shelf(Tables):
         self._stored = stored
         self._keys = keys
 
+    @property
+    def masks(self) -> bool:
+        """Whether the family's code ever passes sdpa a mask, as code with sliding windows does."""
+        return any("stem sdpa" in keys for keys in self._stored.sections.values())
+
     def __getitem__(self, key: str) -> tuple[Table, ...]:
         return tuple(self._stored.table(int(number)) for number in self._keys[key].split(" "))
 
