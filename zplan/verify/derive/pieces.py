@@ -191,7 +191,11 @@ class Timeline:
             grads = [uid for uid in live if self.grads.get(uid) in known]
             main = max(grads, key=lambda uid: self.log.sizes[uid], default=None)
             following = order[event.ready - start :][:1]
-            if main is not None and _is_stacked(self.grads[main]) and not any(self.grads[u] in following for u in grads):
+            if (
+                main is not None
+                and _is_stacked(self.grads[main])
+                and not any(self.grads[u] in following for u in grads)
+            ):
                 main = None  # waits: what is handed over before it does not exist yet
             pending = "" if main is None else self.grads[main]
             waiting = {} if main is None else self.poly(main)
