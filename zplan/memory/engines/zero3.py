@@ -298,6 +298,30 @@ def _first_partitions(groups: Layout, ranks: int) -> int:
     return most
 
 
+def _largest_module(groups: Layout, ranks: int) -> tuple[int, int]:
+    """Elements of the shards made so far, and of the module that is whole just then, where their sum is largest.
+
+    ``zero.Init`` partitions a module's own tensors when its constructor returns (``partition_parameters.py``,
+    ``_post_init_method``): a layer's stacked experts are there all at once.
+
+    Args:
+        groups: The parameters; adapters come later and don't count.
+        ranks: N, or 0 where shards go to the host.
+    """
+    before, best = 0, (0, 0)
+    for piece, count in groups.runs():
+        modules: dict[str, list[int]] = {}
+        for tensor in piece.tensors:
+            if ".lora_" not in tensor.name:
+                modules.setdefault(tensor.name.rpartition(".")[0], []).append(tensor.numel)
+        shards = [sum(zero3_partition_numel(n, ranks) for n in sizes) if ranks else 0 for sizes in modules.values()]
+        before += (count - 1) * sum(shards)
+        for sizes, shard in zip(modules.values(), shards, strict=True):
+            best = max(best, (before, sum(sizes)), key=sum)
+            before += shard
+    return best
+
+
 def _init_moments(
     steady: dict[str, int], groups: Layout, parts: _Shards, job: Job, states: StateBytes, ranks: int
 ) -> tuple[Moment, ...]:
@@ -321,6 +345,9 @@ def _init_moments(
         on_gpu = 0 if job.offload is Offload.ALL else states.param * shards
         head = {TermKey.PARAMS: on_gpu, TermKey.GATHERED_PARAMS: states.param * groups.head_numel}
         made.append(Moment("init", "head made before sharding", head))
+        before, own = _largest_module(groups, 0 if job.offload is Offload.ALL else ranks)
+        module = {TermKey.PARAMS: states.param * before, TermKey.GATHERED_PARAMS: states.param * own}
+        made.append(Moment("init", "module made before sharding", module))
     if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
         return tuple(made)
     cloning = {
