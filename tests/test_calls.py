@@ -109,7 +109,7 @@ def test_the_replay_holds_what_the_engine_held_after_every_hook(row: dict[str, A
     options = plan.job.deepspeed
     pieces = model_ops(groups, orders, options.param_persistence_threshold)
     again = [orders.checkpointed[variant] for variant in orders.layers]
-    held = [item.size for item in replay(pieces, again, options, weights_of(groups, options, facts.states.param))]
+    held = [item.size for item in replay(pieces, again, options, weights_of(groups, options, facts.states.param, 4))]
     assert held == row["gathered"]
 
 

@@ -43,6 +43,7 @@ class TermKey:
     NCCL = "nccl"
     FRAGMENTATION = "fragmentation"
     KERNEL_SCRATCH = "kernel_scratch"
+    PAGED_OPTIMIZER = "paged_optimizer"
     HOST_MASTER = "host_master"
     HOST_OPTIMIZER = "host_optimizer"
     HOST_GRADS = "host_grads"
@@ -185,7 +186,8 @@ class Runtime:
 
     def _outside(self, which: int) -> int:
         """What the driver shows that is not torch's."""
-        return sum(self.terms[key][which] for key in (TermKey.CUDA_CONTEXT, TermKey.NCCL) if key in self.terms)
+        keys = (TermKey.CUDA_CONTEXT, TermKey.NCCL, TermKey.PAGED_OPTIMIZER)
+        return sum(self.terms[key][which] for key in keys if key in self.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,10 @@ class ModelStates:
     def total_bytes(self) -> int:
         """Sum of the three."""
         return self.params_bytes + self.grads_bytes + self.optimizer_bytes
+
+
+def _no_reason() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +227,13 @@ class Estimate:
     worst_rank: int
     worst_rank_peak_bytes: int
     verdict: str | None
-    verdict_because: str | None
+    why: Callable[[], str | None] = _no_reason
+    """Puts ``verdict_because`` into words; few of a sweep's are read."""
+
+    @property
+    def verdict_because(self) -> str | None:
+        """What is short, with the numbers that were compared; None for a plan that fits."""
+        return self.why()
 
     @property
     def steady_bytes(self) -> int:

@@ -9,16 +9,17 @@ from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
 from zplan.memory.activations.find import has_tables, module_of
 from zplan.memory.activations.heads import HEAD_MODULE
-from zplan.memory.activations.pieces import ALL_LINEAR
+from zplan.memory.adapted import ALL_LINEAR, adapter
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import is_adapted, layout
+from zplan.memory.params import layout
+from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
-from zplan.memory.states import state_sizes
+from zplan.memory.states import keeps_fp32_adapters, state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision, WeightKind
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -101,7 +102,7 @@ def _static_facts(job: Job) -> JobFacts:
         implementation=job.implementation,
     )
     stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
-    wide = stage3 and job.lora is not None and states.compute is ComputeMode.CAST
+    wide = stage3 and keeps_fp32_adapters(job) and states.compute is ComputeMode.CAST
     engine = replace(
         job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
     )
@@ -153,15 +154,18 @@ def _with_cast_rotary(piece: PieceMemory, block: BlockSpec, seq_len: int) -> Pie
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
     """A block whose adapters are fp32: what they keep beyond the tables, which hold adapters in 16 bits.
 
-    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r.
-    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``).
+    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r; for
+    stacked experts, whose adapters are added to their weights, 16-bit copies of the adapters.
+    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``; ``ParamWrapper.get_delta_factors``).
     """
-    adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
-    fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
-    extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
+    family = module_of(block.implementation)
+    found = [one for one in (adapter(weight, lora, family) for weight in block.weights) if one is not None]
+    layers = [one for one in found if not one.wraps_parameter]
+    copies = 2 * sum(one.rank * (one.fan_in + one.fan_out) for one in found if one.wraps_parameter)
+    extra = tokens * sum(4 * one.fan_in + 2 * lora.rank for one in layers) + copies
     # Forward alone frees each layer's copy and its fp32 result before the next layer's.
-    passing = max((4 * tokens * (w.shape[0] + w.shape[1]) for w in adapted), default=0)
-    return _more_kept(piece, extra, checkpointed, passing)
+    passing = max((4 * tokens * (one.fan_in + one.fan_out) for one in layers), default=0)
+    return _more_kept(piece, extra, checkpointed, max(passing, copies))
 
 
 @lru_cache(maxsize=2048)
@@ -198,7 +202,8 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     """The kernel that a block's attention comes down to.
 
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
-    attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
+    attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``,
+    ``_ignore_causal_mask_sdpa``).
     """
     masked = module_of(block.implementation) in ALWAYS_MASKED
     if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len < block.sliding_window):
@@ -217,8 +222,9 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         seq: Tokens per sequence.
     """
     shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
+    attention = max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index)
     wide = facts.wide_adapters
-    if mode is ComputeMode.WIDE and not has_tables(model.block_kinds[0].implementation, mode, True):
+    if mode is ComputeMode.WIDE and not has_tables(model.block_kinds[0].implementation, mode, True, attention):
         mode, wide = ComputeMode.CAST, True
     adapters = 0 if job.lora is None else job.lora.rank
     pieces = tuple(
@@ -255,7 +261,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         model,
         micro_batch=batch,
         seq_len=seq,
-        attention=max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index),
+        attention=attention,
         mode=mode,
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
@@ -263,7 +269,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         in_place=facts.own_linear,
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
-    head = other_head(head, model, job, batch * seq)
+    head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
     if (
         facts.own_linear
         and job.lora is not None
@@ -271,7 +277,8 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         and job.loss in (Loss.STANDARD, Loss.IN_PLACE)
     ):
         head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
+    scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch)
 
 
 @lru_cache(maxsize=2048)

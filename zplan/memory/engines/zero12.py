@@ -65,6 +65,34 @@ def _step_moments(
     )
 
 
+FLATTENING = "flat buffer beside the model"
+
+
+def through_host(init: tuple[Moment, ...]) -> tuple[tuple[Moment, ...], int]:
+    """Init on a card without room for the flat buffer beside the model: weights go to the host first, one rank's at a time.
+
+    Source: DeepSpeed ``stage_1_and_2.py`` (``flatten_on_accelerator``: only if the free memory is at least the buffer's size).
+
+    Returns:
+        The moments of init, and the bytes of weights that each rank holds in host RAM meanwhile.
+    """
+    found = []
+    moved = 0
+    for moment in init:
+        if moment.name == FLATTENING:
+            flat = moment.terms[TermKey.FLAT_BUFFER]
+            left = moment.terms.get(TermKey.PARAMS, 0) - flat
+            moved = flat
+            found.append(
+                Moment(
+                    "init", "flat buffer through the host", {TermKey.PARAMS: max(0, left), TermKey.FLAT_BUFFER: flat}
+                )
+            )
+        else:
+            found.append(moment)
+    return tuple(found), moved
+
+
 def _init_moments(
     steady: dict[str, int], groups: Layout, part: Partition, states: StateBytes, flat: int, optimizer: OptimizerSpec
 ) -> tuple[Moment, ...]:
@@ -77,7 +105,7 @@ def _init_moments(
     if TermKey.MASTER in states_made:
         states_made[TermKey.GRADS_FP32] = states.optimized * part.numel
     return (
-        Moment("init", "flat buffer beside the model", flattening),
+        Moment("init", FLATTENING, flattening),
         Moment("init", "optimizer states made", states_made),
     )
 

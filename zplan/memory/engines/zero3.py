@@ -6,6 +6,7 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage3.py`` and ``partitioned_p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
@@ -17,6 +18,7 @@ from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
+from zplan.memory.states import keeps_fp32_adapters
 from zplan.memory.timeline import Pass, Track, level
 from zplan.spec import DeepSpeedOptions, Job, Offload, Precision
 
@@ -96,7 +98,7 @@ def _on_gpu_sub_groups(parts: _Shards, job: Job) -> tuple[int, ...]:
 def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec, ranks: int) -> dict[str, int]:
     on_gpu = sum(_on_gpu_sub_groups(parts, job))
     # peft holds adapters in fp32 on a 16-bit base, and zero.Init leaves their dtype alone; below stage 3 the engine casts them.
-    extra = 4 - states.param if job.lora is not None else 0
+    extra = 4 - states.param if keeps_fp32_adapters(job) else 0
     terms = {
         TermKey.PARAMS: 0
         if job.offload is Offload.ALL
@@ -130,7 +132,7 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         offload_ratio=fixed.offload_ratio,
         overlap_comm=fixed.overlap_comm,
     )
-    forward, gathered = gathered_tracks(groups, orders, options, states.param)
+    forward, gathered = gathered_tracks(groups, orders, options, states.param, 4 if keeps_fp32_adapters(job) else states.param)
     return forward, with_reduction(gathered, grads, groups, orders), last
 
 
@@ -202,6 +204,30 @@ def _first_partitions(groups: Layout, ranks: int) -> int:
     return most
 
 
+def _largest_module(groups: Layout, ranks: int) -> tuple[int, int]:
+    """Elements of the shards made so far, and of the module that is whole just then, where their sum is largest.
+
+    ``zero.Init`` partitions a module's own tensors when its constructor returns (``partition_parameters.py``,
+    ``_post_init_method``): a layer's stacked experts are there all at once.
+
+    Args:
+        groups: The parameters; adapters come later and don't count.
+        ranks: N, or 0 where shards go to the host.
+    """
+    before, best = 0, (0, 0)
+    for piece, count in groups.runs():
+        modules: dict[str, list[int]] = {}
+        for tensor in piece.tensors:
+            if ".lora_" not in tensor.name:
+                modules.setdefault(tensor.name.rpartition(".")[0], []).append(tensor.numel)
+        shards = [sum(zero3_partition_numel(n, ranks) for n in sizes) if ranks else 0 for sizes in modules.values()]
+        before += (count - 1) * sum(shards)
+        for sizes, shard in zip(modules.values(), shards, strict=True):
+            best = max(best, (before, sum(sizes)), key=sum)
+            before += shard
+    return best
+
+
 def _init_moments(
     steady: dict[str, int], groups: Layout, parts: _Shards, job: Job, states: StateBytes, ranks: int
 ) -> tuple[Moment, ...]:
@@ -225,6 +251,9 @@ def _init_moments(
         on_gpu = 0 if job.offload is Offload.ALL else states.param * shards
         head = {TermKey.PARAMS: on_gpu, TermKey.GATHERED_PARAMS: states.param * groups.head_numel}
         made.append(Moment("init", "head made before sharding", head))
+        before, own = _largest_module(groups, 0 if job.offload is Offload.ALL else ranks)
+        module = {TermKey.PARAMS: states.param * before, TermKey.GATHERED_PARAMS: states.param * own}
+        made.append(Moment("init", "module made before sharding", module))
     if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
         return tuple(made)
     cloning = {

@@ -19,13 +19,14 @@ from zplan.spec import DeepSpeedOptions, WeightKind
 
 @lru_cache(maxsize=512)
 def gathered_tracks(
-    groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int
+    groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int, adapter_bytes: int
 ) -> tuple[Track, Track]:
     """The coordinator's replay of a step as tracks, forward and backward."""
     pieces = model_ops(groups, orders, options.param_persistence_threshold)
     checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
     levels = PieceLevels()
-    for held in replay(pieces, checkpointed, options, weights_of(groups, options, element_bytes)):
+    weights = weights_of(groups, options, element_bytes, adapter_bytes)
+    for held in replay(pieces, checkpointed, options, weights):
         levels.add(held)
     return _track(False, levels, orders), _track(True, levels, orders)
 
@@ -81,7 +82,7 @@ SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
 """Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
 
 
-def weights_of(groups: Layout, options: DeepSpeedOptions, element_bytes: int) -> Weights:
+def weights_of(groups: Layout, options: DeepSpeedOptions, element_bytes: int, adapter_bytes: int) -> Weights:
     """All parameters, and of which autograd saves views, so that releasing them frees nothing until their backward.
 
     A weight that is saved itself costs nothing, since its data is exchanged; a view of it keeps the gathered data alive. Stacked
@@ -97,8 +98,7 @@ def weights_of(groups: Layout, options: DeepSpeedOptions, element_bytes: int) ->
         for tensor in piece.tensors:
             place = len(numel)
             numel.append(tensor.numel)
-            # peft holds adapters in fp32 on a 16-bit base.
-            sizes.append(tensor.numel * (4 if groups.adapters and tensor.trainable else element_bytes))
+            sizes.append(tensor.numel * (adapter_bytes if groups.adapters and tensor.trainable else element_bytes))
             if not tensor.trainable:
                 frozen.add(place)
             linear = tensor.kind is WeightKind.LINEAR and (transposes or not options.memory_efficient_linear)
