@@ -6,7 +6,6 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage3.py`` and ``partitioned_p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
