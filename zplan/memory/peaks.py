@@ -67,7 +67,7 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
         depth = len(stack.layers)
         below = stack.stored_bytes(depth, forward)
     elif not forward:
-        waiting = stack.head.held_grad_bytes
+        waiting, below = stack.head.held_grad_bytes, stack.retained_bytes(-1)
     own = TermKey.ACTIVATIONS if stem else TermKey.LOGITS if forward else TermKey.LOGITS_GRAD
     total = stack.inputs_bytes + below + waiting + max(best, 0)
     return Best(total, own, depth, chosen, engine, waiting)
@@ -90,12 +90,13 @@ def _first(found: tuple[int, int, Level]) -> int:
 
 def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
     """Largest instant over all blocks."""
-    kept = stack.kept_forward if forward else stack.kept_backward
+    kept = stack.kept_forward if forward else stack.kept_blocks
     per_layer, below = kept.linear, kept.below
+    deepest = max(below) if per_layer is None else (len(stack.layers) - 1) * per_layer
     best, best_index, chosen, engine = -1, 0, NOBODY, NOTHING
     pieces = stack.forward if forward else stack.backward
     for variant, levels in enumerate(track.blocks):
-        reach = track.most[variant + 2] + (below[-1] if per_layer is None else (len(stack.layers) - 1) * per_layer)
+        reach = track.most[variant + 2] + deepest
         for candidate in pieces[variant + 2][track.by]:
             own = candidate.own
             if own + reach <= best:
@@ -171,6 +172,8 @@ def _terms(run: Pass, stack: Stack, forward: bool, best: Best) -> dict[str, int]
     terms = dict(run.base)
     for key, size in _stored_terms(stack, best.depth, forward).items():
         terms[key] = terms.get(key, 0) + size
+    if not forward:
+        terms[TermKey.CHECKPOINTS] = terms.get(TermKey.CHECKPOINTS, 0) + stack.retained_bytes(best.depth)
     for key, size in (
         (TermKey.INPUTS, stack.inputs_bytes),
         (best.own, best.candidate.activation_bytes),

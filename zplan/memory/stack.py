@@ -60,6 +60,8 @@ class CodeFacts:
     """DeepSpeed stage 3 frees gathered weights by exchanging ``param.data``, which views that autograd saved don't see."""
     casts_inputs: bool = False
     """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
+    leaves_inputs: bool = False
+    """Recomputed blocks leave their input and its gradient behind until backward ends (see :func:`_leaves_inputs`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,14 +105,28 @@ def _static_facts(job: Job) -> JobFacts:
         job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
     )
     casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
-    facts = _code_facts(code, states.compute, wide, stage3, casts)
+    facts = _code_facts(code, states.compute, wide, stage3, casts, _leaves_inputs(job))
     return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool, casts_inputs: bool) -> CodeFacts:
+def _code_facts(
+    job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool, casts_inputs: bool, leaves_inputs: bool
+) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, partitioned, casts_inputs)
+    return CodeFacts(job, mode, each, wide_adapters, partitioned, casts_inputs, leaves_inputs)
+
+
+def _leaves_inputs(job: Job) -> bool:
+    """Whether recomputed blocks leave their inputs and their gradients behind: FSDP1, frozen units, reentrant checkpoints.
+
+    A unit whose flat parameter is frozen waits for the gradients of its inputs with a hook that lives until the end of backward.
+    Inside a reentrant checkpoint these inputs are leaves, and the hook holds them through their gradient accumulators.
+    Source: torch ``distributed/fsdp/_runtime_utils.py`` (``_register_post_backward_reshard_only_hook``, removed in
+    ``_finalize_params``), ``autograd/graph.py`` (``register_multi_grad_hook``), ``utils/checkpoint.py`` (``detach_variable``).
+    """
+    frozen_units = job.engine is Engine.FSDP1 and job.lora is not None and job.lora.own_units
+    return frozen_units and job.checkpointing.reentrant
 
 
 SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
@@ -264,7 +280,13 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
+    retained: tuple[int, ...] = ()
+    if facts.leaves_inputs:
+        retained = tuple(
+            piece.kept_bytes + piece.input_grad_bytes if flag else 0
+            for piece, flag in zip(pieces, shape.checkpointed, strict=True)
+        )
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, retained)
 
 
 @lru_cache(maxsize=2048)
