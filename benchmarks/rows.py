@@ -244,9 +244,9 @@ def optimizer_of(row: Row, notes: list[str]) -> str:
 
 
 def _reentrant(row: Row) -> bool:
-    """Whether transformers' own checkpoints, which lie around a block's unit, were reentrant: before version 5 unless told otherwise.
+    """Whether transformers' own checkpoints were reentrant: before version 5 unless told otherwise.
 
-    A checkpoint wrapper of torch lies inside the unit, where it makes no difference.
+    They lie around a block's unit. A checkpoint wrapper of torch lies inside it, where that makes no difference.
     """
     words = everything(row)
     if "hf gradient checkpointing" not in words:

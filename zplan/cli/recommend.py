@@ -119,7 +119,7 @@ def recommend(plan: PlanOptions, goal: GoalOptions) -> ExitCode:
 
         emit(dumps(recommendation_object(found, notes, config)))
     else:
-        commands = _commands(found, options, config)
+        commands = _commands(found, options, config, goal.write)
 
         def paint(console: Any) -> None:
             from zplan.render.recommend import render_recommendation
@@ -300,21 +300,17 @@ def _save(plan: "Plan", path: str, fmt: str, content: str, *, force: bool) -> "P
     return save_text(path, content, force=force)
 
 
-def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, Any]) -> list[str]:
-    """What to run next, as it can be typed."""
-    import shlex
-
-    from zplan.spec import DeepSpeedOptions
-
+def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, Any], written: str | None) -> list[str]:
+    """What to run next, as it can be typed; ``written``: what --write named."""
     best = found.recommended
     if best is None:
         return []
     line = _flags(best.plan, options)
     name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config.get("format", ""), "config.json")
-    file = shlex.quote(config.get("path") or name)
-    # Buckets and partial offload have no flags: the config carries them.
-    own = config.get("format") == "deepspeed" and best.plan.job.deepspeed != DeepSpeedOptions()
-    commands = [f"zplan verify {line}" + (f" --ds-config {file}" if own else "")]
+    # No option says buckets and ratios: without the file another plan would be verified.
+    tuned = config.get("format") == "deepspeed" and best.plan.job.deepspeed != found.question.base.job.deepspeed
+    told = _flags(best.plan, replace(options, ds_config=written or name)) if tuned else line
+    commands = [f"zplan verify {told}"]
     if config.get("path"):
         return [f"# {config['path']} written ({config['format']})", *(f"# {n}" for n in config["notes"]), *commands]
     if config:

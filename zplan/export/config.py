@@ -73,7 +73,7 @@ def explain_config(plan: Plan, fmt: str = "deepspeed") -> tuple[str, ...]:
     job = plan.job
     product = job.micro_batch * job.grad_accum * plan.world_size
     lines = [
-        f"{plan.model.name} on {plan.cluster.gpus} GPU(s): {job.engine.value}"
+        f"{plan.model.name} on {plan.cluster.gpus} GPU{'s' if plan.cluster.gpus > 1 else ''}: {job.engine.value}"
         + ("" if job.engine in (Engine.DDP, Engine.SINGLE) else f" stage {job.stage}")
         + f", {job.precision.value}, {job.optimizer}",
         f"global batch {product}: micro-batch {job.micro_batch} x {job.grad_accum} micro-steps x {plan.world_size} ranks",

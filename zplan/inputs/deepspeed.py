@@ -20,7 +20,7 @@ from zplan.inputs.textfile import read_text
 from zplan.spec import DeepSpeedOptions, Engine, Job, ModelSpec, Offload, OffloadTo
 from zplan.units import quote
 
-EXPECTED = "a DeepSpeed config, as zplan recommend --params 7B --gpus 8 --gpu-mem 80 --write ds_config.json writes one"
+EXPECTED = "a DeepSpeed config, as zplan recommend --params 7B --gpus 8 --gpu-mem 80 --write example.json writes one"
 ZERO: KeyPath = ("zero_optimization",)
 AUTO_STAGE = 2
 """accelerate ``DeepSpeedPlugin.zero_stage``: ``ACCELERATE_DEEPSPEED_ZERO_STAGE``, else 2."""

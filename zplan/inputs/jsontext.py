@@ -124,7 +124,7 @@ class _Reader:
         where = self.position(self.at if at is None else at)
         raise ZplanError(
             f"{quote(self.name)} is not valid JSON: {problem} at {where}",
-            f"correct line {where.line}, or see a working one: zplan recommend --write ds_config.json",
+            f"correct line {where.line}, or see {self.expected}",
         )
 
     def what_is_next(self) -> str:

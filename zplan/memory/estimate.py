@@ -9,15 +9,15 @@ from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.host import host_memory
-from zplan.memory.moments import Estimate, ModelStates, Moment, Moments, TermKey
+from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Moments, Runtime, TermKey
 from zplan.memory.params import layout
-from zplan.memory.peaks import backward_peak_bytes, pass_moments, pass_peak, peak_moment, with_inputs
-from zplan.memory.runtime import flash_scratch_bytes, runtime
+from zplan.memory.peaks import Peak, backward_peak_bytes, pass_moments, pass_peak, peak_moment, with_inputs
+from zplan.memory.runtime import runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
-from zplan.memory.timeline import Stack
+from zplan.memory.timeline import Pass, Stack
 from zplan.memory.verdict import because, judge, peak_phase
-from zplan.spec import Attention, Engine, ModelSpec, Plan
+from zplan.spec import ClusterSpec, Engine, ModelSpec, Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +54,11 @@ def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ..
 
 def _later_peak(memory: EngineMemory, stack: Stack) -> int:
     """Peak of backward and step."""
-    step = memory.largest_step.total_bytes + stack.inputs_bytes
-    return max(step, *(backward_peak_bytes(micro_step, stack) for micro_step in memory.passes))
+    peak = memory.largest_step.total_bytes + stack.inputs_bytes
+    for run in memory.passes:
+        backward = backward_peak_bytes(run, stack)
+        peak = backward if backward > peak else peak
+    return peak
 
 
 def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
@@ -68,27 +71,35 @@ def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
 
 def _phases(memory: EngineMemory, stack: Stack) -> tuple[dict[str, int], Moment]:
     """Peak of each phase, and the largest moment of the step (the first of them)."""
-    phases = {"init": memory.init_bytes, "forward": 0, "backward": 0, "step": 0}
-    peak_bytes, make, inputs = -1, None, stack.inputs_bytes
+    inputs = stack.inputs_bytes
+    forward = backward = peak_bytes = 0
+    peak: Peak | None = None
+    found: tuple[Pass, bool, Moment | None] | None = None
     for run in memory.passes:
-        for phase, track, moment in (
-            ("forward", run.forward, run.largest_forward),
-            ("backward", run.backward, run.largest_backward),
-        ):
-            forward = phase == "forward"
-            peak = pass_peak(stack, track, forward)
-            total = run.base_bytes + peak.total
+        base = run.base_bytes
+        ahead, back = pass_peak(stack, run.forward, True), pass_peak(stack, run.backward, False)
+        for best, is_forward, own in ((ahead, True, run.largest_forward), (back, False, run.largest_backward)):
+            total, moment = base + best[0], None
+            if own is not None and own.total_bytes + inputs > total:
+                total, moment = own.total_bytes + inputs, own
+            if is_forward:
+                forward = total if total > forward else forward
+            else:
+                backward = total if total > backward else backward
             if total > peak_bytes:
-                peak_bytes, make = total, partial(peak_moment, run, stack, forward, peak)
-            if moment is not None and moment.total_bytes + inputs > total:
-                total = moment.total_bytes + inputs
-                if total > peak_bytes:
-                    peak_bytes, make = total, partial(with_inputs, moment, inputs)
-            phases[phase] = max(phases[phase], total)
-    phases["step"] = memory.largest_step.total_bytes + inputs
-    if make is None or phases["step"] > peak_bytes:
+                peak_bytes, peak, found = total, best, (run, is_forward, moment)
+    step = memory.largest_step.total_bytes + inputs
+    phases = {"init": memory.init_bytes, "forward": forward, "backward": backward, "step": step}
+    if peak is None or found is None or step > peak_bytes:
         return phases, with_inputs(memory.largest_step, inputs)
-    return phases, make()
+    run, is_forward, moment = found
+    return phases, peak_moment(run, stack, is_forward, peak) if moment is None else with_inputs(moment, inputs)
+
+
+def _why(
+    cluster: ClusterSpec, init_bytes: int, worst_bytes: int, phase: str, run: Runtime, host: HostMemory
+) -> str | None:
+    return because(cluster, peak_phase(init_bytes, worst_bytes, phase), run, host)
 
 
 def estimate(plan: Plan) -> Estimate:
@@ -118,7 +129,6 @@ def estimate(plan: Plan) -> Estimate:
         if other_bytes > worst_bytes:
             worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
-    scratch = flash_scratch_bytes(model, job.micro_batch, job.seq_len) if job.attention is Attention.FLASH else 0
     paged = paged_on_rank(model, facts, ranks) if facts.optimizer.paged else 0
     run = runtime(
         job.engine,
@@ -126,12 +136,11 @@ def estimate(plan: Plan) -> Estimate:
         max(worst_bytes, init_bytes),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
-        scratch_bytes=scratch,
+        scratch_bytes=stack.scratch_bytes,
         paged_bytes=paged,
     )
     host = host_memory(with_spilled(memory.host, paged, run), cluster)
     verdict = judge(cluster, run, host)
-    fits = verdict in ("fits", None)
     return Estimate(
         plan=plan,
         moments=Moments(partial(_moments, memory, stack)),
@@ -144,5 +153,5 @@ def estimate(plan: Plan) -> Estimate:
         worst_rank=worst,
         worst_rank_peak_bytes=worst_bytes,
         verdict=verdict,
-        verdict_because=None if fits else because(cluster, peak_phase(init_bytes, worst_bytes, peak.phase), run, host),
+        why=partial(_why, cluster, init_bytes, worst_bytes, peak.phase, run, host),
     )

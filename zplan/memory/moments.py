@@ -204,6 +204,10 @@ class ModelStates:
         return self.params_bytes + self.grads_bytes + self.optimizer_bytes
 
 
+def _no_reason() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Predicted memory of one plan."""
@@ -223,7 +227,13 @@ class Estimate:
     worst_rank: int
     worst_rank_peak_bytes: int
     verdict: str | None
-    verdict_because: str | None
+    why: Callable[[], str | None] = _no_reason
+    """Puts ``verdict_because`` into words; few of a sweep's are read."""
+
+    @property
+    def verdict_because(self) -> str | None:
+        """What is short, with the numbers that were compared; None for a plan that fits."""
+        return self.why()
 
     @property
     def steady_bytes(self) -> int:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from zplan.memory.activations.base import PieceMemory
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.timeline import NOTHING, Candidate, LayerLevels, Level, Pass, Stack, StateKey, Track, held_bytes
+from zplan.memory.timeline import NOTHING, Candidate, Level, Pass, Stack, StateKey, Track, held_bytes
 
 NOBODY = Candidate(0, 0, 0, 0, 0, 0)
 AFTER = "after"
@@ -33,13 +33,9 @@ class Best(NamedTuple):
     """Gradient of a tied head that waits meanwhile."""
 
 
-class Peak(NamedTuple):
-    """The first of the largest instants of one direction of a pass."""
-
-    total: int
-    """Bytes beyond the pass's base."""
-    piece: int
-    """Its place in the order in which the pieces come."""
+Peak = tuple[int, int]
+"""The first of the largest instants of one direction of a pass: its bytes beyond the pass's base, and the place of its piece
+in the order in which the pieces come. A plain tuple, of which the garbage collector soon lets go."""
 
 
 _FORWARD = ("embedding", "block forward", "loss")
@@ -73,21 +69,6 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
     return Best(total, own, depth, chosen, engine, waiting)
 
 
-def _highest(levels: LayerLevels, per_layer: int | None, below: tuple[int, ...]) -> tuple[int, int, Level]:
-    """The largest sum of a level and of what is stored below its layer; the layer and the level."""
-    if per_layer is None:
-        return max(((held.total + below[index], index, held) for index, held in levels.points), key=_first)
-    hull = levels.hull
-    if len(hull) == 1:
-        index, held = hull[0]
-        return held.total + index * per_layer, index, held
-    return max([(held.total + index * per_layer, index, held) for index, held in hull], key=_first)
-
-
-def _first(found: tuple[int, int, Level]) -> int:
-    return found[0]
-
-
 def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
     """Largest instant over all blocks."""
     kept = stack.kept_forward if forward else stack.kept_blocks
@@ -97,21 +78,30 @@ def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
     pieces = stack.forward if forward else stack.backward
     for variant, levels in enumerate(track.blocks):
         reach = track.most[variant + 2] + deepest
-        for candidate in pieces[variant + 2][track.by]:
-            own = candidate.own
-            if own + reach <= best:
-                break
-            found = levels.get(candidate.key) or levels.get(candidate.fallback)
-            if found is None:
-                continue
-            total, index, held = _highest(found, per_layer, below)
-            if own + total > best:
-                best, best_index, chosen, engine = own + total, index, candidate, held
+        candidates = pieces[variant + 2][track.by]
         if track.after:
-            candidate = _after(stack.variants[variant])
-            total, index, held = _highest(track.after[variant], per_layer, below)
-            if candidate.own + total > best:
-                best, best_index, chosen, engine = candidate.own + total, index, candidate, held
+            candidates = (_after(stack.variants[variant]), *candidates)
+        for candidate in candidates:
+            own = candidate.own
+            if candidate.key == AFTER:
+                found = track.after[variant]
+            elif own + reach <= best:
+                break
+            else:
+                known = levels.get(candidate.key) or levels.get(candidate.fallback)
+                if known is None:
+                    continue
+                found = known
+            if per_layer is None:
+                for index, held in found.points:
+                    total = own + held.total + below[index]
+                    if total > best:
+                        best, best_index, chosen, engine = total, index, candidate, held
+            else:
+                for index, held in found.hull:
+                    total = own + held.total + index * per_layer
+                    if total > best:
+                        best, best_index, chosen, engine = total, index, candidate, held
     waiting = 0 if forward else stack.head.held_grad_bytes
     total = stack.inputs_bytes + kept.stem + waiting + max(best, 0)
     return Best(total, TermKey.ACTIVATIONS, best_index, chosen, engine, waiting)
@@ -142,7 +132,7 @@ def pass_peak(stack: Stack, track: Track, forward: bool) -> Peak:
     if known is None:
         totals = [piece.total for piece in pass_best(stack, track, forward)]
         largest = max(totals)
-        known = stack.memo[forward][track] = Peak(largest, totals.index(largest))
+        known = stack.memo[forward][track] = (largest, totals.index(largest))
     return known
 
 
@@ -188,18 +178,19 @@ def _terms(run: Pass, stack: Stack, forward: bool, best: Best) -> dict[str, int]
 def peak_moment(run: Pass, stack: Stack, forward: bool, peak: Peak) -> Moment:
     """The largest instant of one direction as a moment; its terms are found when somebody looks."""
     track = run.forward if forward else run.backward
+    total, piece = peak
 
     def build() -> dict[str, int]:
-        return _terms(run, stack, forward, pass_best(stack, track, forward)[peak.piece])
+        return _terms(run, stack, forward, pass_best(stack, track, forward)[piece])
 
     phase, names = ("forward", _FORWARD) if forward else ("backward", _BACKWARD)
-    return Moment.deferred(phase, names[peak.piece], run.base_bytes + peak.total, build)
+    return Moment.deferred(phase, names[piece], run.base_bytes + total, build)
 
 
 def _piece_moments(run: Pass, stack: Stack, forward: bool) -> list[Moment]:
     track = run.forward if forward else run.backward
     found = enumerate(pass_best(stack, track, forward))
-    return [peak_moment(run, stack, forward, Peak(best.total, piece)) for piece, best in found]
+    return [peak_moment(run, stack, forward, (best.total, piece)) for piece, best in found]
 
 
 def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
@@ -225,7 +216,7 @@ def with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
 
 def backward_peak_bytes(run: Pass, stack: Stack) -> int:
     """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
-    peak = run.base_bytes + pass_peak(stack, run.backward, False).total
+    peak = run.base_bytes + pass_peak(stack, run.backward, False)[0]
     if run.largest_backward is None:
         return peak
     return max(peak, run.largest_backward.total_bytes + stack.inputs_bytes)

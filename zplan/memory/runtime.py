@@ -72,8 +72,8 @@ _ZERO3 = Range(
     0.233,
     0.304,
     "ZeRO-3, two published pairs: 69.21 reserved over 56.12 allocated, +23 %, in a run that trained (deepspeedai/DeepSpeed#3734, "
-    "13B on 8 A100; its ZeRO-2 +9 %); 17.62 unusable beside 57.88 allocated, +30 %, when a run failed "
-    "(hiyouga/LLaMA-Factory#5590); low as for flat buffers",
+    "13B on 8 A100; its ZeRO-2 +9 %); 17.62 unusable beside 57.88 allocated, +30 %, when one failed (hiyouga/LLaMA-Factory#5590); "
+    "low as for flat buffers",
 )
 _FSDP2 = Range(
     0.006,

@@ -8,12 +8,13 @@ from functools import lru_cache
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
 from zplan.memory.activations.find import module_of
-from zplan.memory.activations.pieces import ALL_LINEAR
+from zplan.memory.adapted import ALL_LINEAR, adapter
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import is_adapted, layout
+from zplan.memory.params import layout
+from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
 from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
@@ -180,15 +181,18 @@ def _with_cast_rotary(piece: PieceMemory, block: BlockSpec, seq_len: int) -> Pie
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
     """A block whose adapters are fp32: what they keep beyond the tables, which hold adapters in 16 bits.
 
-    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r.
-    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``).
+    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r; for
+    stacked experts, whose adapters are added to their weights, 16-bit copies of the adapters.
+    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``; ``ParamWrapper.get_delta_factors``).
     """
-    adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
-    fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
-    extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
+    family = module_of(block.implementation)
+    found = [one for one in (adapter(weight, lora, family) for weight in block.weights) if one is not None]
+    layers = [one for one in found if not one.wraps_parameter]
+    copies = 2 * sum(one.rank * (one.fan_in + one.fan_out) for one in found if one.wraps_parameter)
+    extra = tokens * sum(4 * one.fan_in + 2 * lora.rank for one in layers) + copies
     # Forward alone frees each layer's copy and its fp32 result before the next layer's.
-    passing = max((4 * tokens * (w.shape[0] + w.shape[1]) for w in adapted), default=0)
-    return _more_kept(piece, extra, checkpointed, passing)
+    passing = max((4 * tokens * (one.fan_in + one.fan_out) for one in layers), default=0)
+    return _more_kept(piece, extra, checkpointed, max(passing, copies))
 
 
 @lru_cache(maxsize=2048)
@@ -280,13 +284,14 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
+    scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
     retained: tuple[int, ...] = ()
     if facts.leaves_inputs:
         retained = tuple(
             piece.kept_bytes + piece.input_grad_bytes if flag else 0
             for piece, flag in zip(pieces, shape.checkpointed, strict=True)
         )
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, retained)
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
 
 
 @lru_cache(maxsize=2048)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zplan.memory.explain import TermExplanation, explain_term
+from zplan.memory.explain_host import explain_host
 from zplan.memory.moments import Estimate, Moment, TermKey
 from zplan.memory.runtime import CONTEXT, NCCL, PAGED_SOURCE, WORKSPACE, slack
 from zplan.spec import Engine
@@ -326,11 +327,9 @@ def explain_in_plan(estimate: Estimate, key: str) -> TermInPlan:
         found = TermExplanation(key, spread[1], about.formula, numbers, about.source, about.shrink)
         return TermInPlan(found, {}, "", spread)
     if about.place == HOST:
-        host = estimate.host
-        size = host.terms.get(key, 0)
-        if key == TermKey.PINNED_ROUNDING:
-            size = host.per_node_bytes // estimate.plan.cluster.gpus_per_node - host.per_rank_bytes
-        found = TermExplanation(key, size, about.formula, f"{size:,} per rank", about.source, about.shrink)
+        found = explain_host(estimate, key)
+        if not found.bytes:
+            found = TermExplanation(key, 0, about.formula, "none in this plan", about.source, about.shrink)
         return TermInPlan(found, {}, "")
     peaks: dict[str, int] = {}
     best: Moment = estimate.peak_moment

@@ -210,6 +210,7 @@ class Stack:
         "layers",
         "memo",
         "retained",
+        "scratch_bytes",
         "stem",
         "variants",
     )
@@ -221,6 +222,7 @@ class Stack:
         head: PieceMemory,
         shape: StackShape,
         inputs_bytes: int,
+        scratch_bytes: int = 0,
         retained: tuple[int, ...] = (),
     ) -> None:
         self.stem, self.variants, self.head = stem, variants, head
@@ -231,6 +233,8 @@ class Stack:
         """Candidates of stem, head and each variant."""
         self.backward = tuple(_candidates(piece.backward, size) for piece, size in zip(pieces, sizes, strict=True))
         self.inputs_bytes = inputs_bytes
+        self.scratch_bytes = scratch_bytes
+        """What attention's kernel allocates for itself in backward, beyond what can be tracked."""
         self.memo: tuple[dict[Track, Any], dict[Track, Any]] = ({}, {})
         """What was found for an engine's track, in backward and in forward (see ``peaks``)."""
         self.kept_forward = _kept_below(stem, variants, shape.layers, True)

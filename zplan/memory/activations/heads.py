@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
-from zplan.memory.activations.find import find, module_of, tables_of, variation
+from zplan.memory.activations.find import WITH_ADAPTERS, code_kind, find, module_of, tables_of, variation
 from zplan.memory.activations.table import Bound, Row, Table, bind
 from zplan.spec import Loss, ModelSpec
 
@@ -75,16 +75,18 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
     block = model.block_kinds[0]
     names = [weight.name for weight in model.post]
     tables = tables_of(module_of(block.implementation), mode, lora)
-    ending = variation(block.implementation)
+    ending, kind = variation(block.implementation), code_kind(block.implementation)
     way = Loss.STANDARD.value if loss is Loss.IN_PLACE else loss.value
     tied = model.tied_embeddings and f"head tied {way}" in tables
     # OPT lists its final norm before its blocks.
     known = names + [weight.name for weight in model.pre]
+    piece = f"head{kind}{ending}" if f"head{kind}{ending} {way}" in tables else f"head{ending}"
     try:
-        table = find(tables, f"head{ending}", f"tied {way}" if tied else way, known, grouped=True)
+        table = find(tables, piece, f"tied {way}" if tied else way, known, grouped=True)
     except KeyError:
+        adapters = WITH_ADAPTERS if lora else ""
         raise ZplanError(
-            f"there is no activation table for a {loss.value} loss of {model.family} in {mode.value} mode",
+            f"there is no activation table for a {loss.value} loss of {model.family}{adapters} in {mode.value} mode",
             "try --loss standard",
         ) from None
     if loss is Loss.IN_PLACE:

@@ -8,11 +8,10 @@ from functools import lru_cache
 from zplan.errors import ZplanError
 from zplan.memory.activations.adapters import adapter_names, on_the_fly, reduced, without
 from zplan.memory.activations.base import ComputeMode, PieceMemory
-from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
+from zplan.memory.activations.find import MEASURE, WITH_ADAPTERS, find, module_of, tables_of, variation, way_key
 from zplan.memory.activations.table import Bound, bind, shifted
+from zplan.memory.adapted import ALL_LINEAR
 from zplan.spec import Attention, BlockSpec, Lora, Loss, ModelSpec
-
-ALL_LINEAR = ("all-linear",)
 
 
 @lru_cache(maxsize=8192)
@@ -90,8 +89,9 @@ def _bound_block(
     quantized: bool = False,
 ) -> Bound:
     sizes = {**dict(block.dims), "R": int(lora)}
-    adapters = Lora(rank=lora, targets=targets)
-    names = adapter_names(block.weights, adapters) if lora else [weight.name for weight in block.weights]
+    adapters = Lora(rank=lora, targets=targets) if lora else None
+    family = module_of(block.implementation)
+    names = adapter_names(block.weights, adapters, family)
     tables = tables_of(module_of(block.implementation), mode, bool(lora))
     try:
         table = find(
@@ -102,8 +102,13 @@ def _bound_block(
             grouped=sizes.get("a") != sizes.get("k"),
         )
     except KeyError:
-        raise _missing(block.implementation, attention, mode) from None
-    missing = without(block.weights, table.order, adapters) if lora else None
+        raise _missing(block.implementation, attention, mode, bool(lora)) from None
+    if adapters is not None and targets != ALL_LINEAR and any(map(_is_stacked, table.order)):
+        raise ZplanError(
+            f"there are activation tables for {family} with adapters on all of its layers and experts, not on some of them",
+            MEASURE,
+        )
+    missing = None if adapters is None else without(block.weights, table.order, adapters, family)
     table = table if missing is None else reduced(table, missing)
     if quantized:
         table = on_the_fly(table, block.weights)
@@ -124,14 +129,20 @@ def _bound_stem(
             tied = find(tables, "stem", "tied", names, grouped=True)
             table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
     except KeyError:
-        raise _missing(block.implementation, attention, mode) from None
+        raise _missing(block.implementation, attention, mode, lora) from None
     return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
 
 
-def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> ZplanError:
+def _is_stacked(name: str) -> bool:
+    """Whether a weight is an adapter of stacked experts."""
+    return ".experts." in name and ".lora_" in name
+
+
+def _missing(implementation: str, attention: Attention, mode: ComputeMode, lora: bool) -> ZplanError:
+    adapters = WITH_ADAPTERS if lora else ""
     return ZplanError(
-        f"there is no activation table for {implementation} with {attention.value} attention in {mode.value} mode",
-        "try --attention flash, or derive the table: python benchmarks/derive_activations.py",
+        f"there is no activation table for {implementation}{adapters} with {attention.value} attention in {mode.value} mode",
+        f"try --attention flash; or {MEASURE}" if attention is not Attention.FLASH else MEASURE,
     )
 
 
