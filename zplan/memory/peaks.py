@@ -61,7 +61,8 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
     below, waiting, depth = 0, 0, -1
     if not stem:
         depth = len(stack.layers)
-        below = stack.stored_bytes(depth, forward)
+        # The frames of stem and blocks are gone before the head's matrix is used; instants before that hold them themselves.
+        below = stack.stored_bytes(depth, forward) - (stack.frames_bytes if forward else 0)
     elif not forward:
         waiting, below = stack.head.held_grad_bytes, stack.retained_bytes(-1)
     own = TermKey.ACTIVATIONS if stem else TermKey.LOGITS if forward else TermKey.LOGITS_GRAD
@@ -149,9 +150,10 @@ def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, i
             counts[variant] += 1
     pieces = ((stack.stem, False, 1), *zip(stack.variants, stack.checkpointed, counts, strict=True))
     for piece, checkpointed, count in pieces:
-        scores = piece.kept_score_bytes + (piece.frame_score_bytes if forward else 0)
+        frames = forward and layers_below < len(stack.layers)
+        scores = piece.kept_score_bytes + (piece.frame_score_bytes if frames else 0)
         terms[TermKey.CHECKPOINTS if checkpointed else TermKey.ACTIVATIONS] += count * (
-            held_bytes(piece, forward) - scores
+            held_bytes(piece, frames) + (piece.cast_cache_bytes if forward and not frames else 0) - scores
         )
         terms[TermKey.ATTENTION_SCORES] += count * scores
     return terms

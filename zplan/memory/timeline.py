@@ -144,6 +144,17 @@ def held_bytes(piece: PieceMemory, forward: bool) -> int:
     return kept + piece.frame_bytes + piece.frame_score_bytes + piece.cast_cache_bytes if forward else kept
 
 
+def frame_bytes(stem: PieceMemory, variants: Sequence[PieceMemory], layers: Sequence[int]) -> tuple[int, int]:
+    """What the frames of stem and blocks hold, and the part of it that is s x s tensors."""
+    frames, scores = stem.frame_bytes, stem.frame_score_bytes
+    for number, piece in enumerate(variants):
+        if piece.frame_bytes or piece.frame_score_bytes:
+            count = len(layers) if len(variants) == 1 else layers.count(number)
+            frames += count * piece.frame_bytes
+            scores += count * piece.frame_score_bytes
+    return frames + scores, scores
+
+
 def _kept_below(stem: PieceMemory, variants: Sequence[PieceMemory], layers: Sequence[int], forward: bool) -> Kept:
     held = [held_bytes(piece, forward) for piece in variants]
     if len(held) == 1 or len(set(held)) == 1:
@@ -168,7 +179,14 @@ class Candidate(NamedTuple):
 
 
 LATER = "+"
-"""Key of code outside of modules with matrices, once the piece's first gradient is ready."""
+"""Key of code outside of modules with matrices: in forward once the first of them has run, in backward once the piece's first
+gradient is ready. Appended to a module's name it is that module's key then."""
+
+
+def own_backward(module: str) -> str:
+    """Key of the level while a module itself runs backward, and is not computed again."""
+    return f"-{module}"
+
 
 Candidates = dict[str, tuple[Candidate, ...]]
 """For each way in which engines differ within a piece (``Track.by``) what can be its peak, largest first."""
@@ -176,11 +194,14 @@ Candidates = dict[str, tuple[Candidate, ...]]
 
 def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
     best: dict[tuple[str, StateKey], Candidate] = {}
+    later = False
     for activation_bytes, score_bytes, ready, module, which in instants:
         pending = grad_sizes[which] if which >= 0 else 0
         own = activation_bytes + score_bytes + pending
         by_grads: StateKey = (which,) if which >= 0 else ready
-        by_module: StateKey = (which,) if which >= 0 else module or (LATER if ready else "")
+        after = LATER if ready or (later and not module) else ""
+        by_module: StateKey = (which,) if which >= 0 else module + after
+        later = later or bool(module and not grad_sizes)
         for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", by_module, "")):
             known = best.get((by, key))
             if known is None or own > known.own:
@@ -195,6 +216,21 @@ def _own(candidate: Candidate) -> int:
     return candidate.own
 
 
+def _beside(instants: Sequence[Instant], frames: int, scores: int) -> list[Instant]:
+    """The head's instants with the frames of the model's trunk, which is left when the head's matrix is used."""
+    found: list[Instant] = []
+    heads = {instant.module for instant in instants} - {""}
+    left = False
+    for instant in instants:
+        left = left or instant.module in heads
+        if not left:
+            instant = instant._replace(
+                activation_bytes=instant.activation_bytes + frames - scores, score_bytes=instant.score_bytes + scores
+            )
+        found.append(instant)
+    return found
+
+
 class Stack:
     """The pieces of the model at one batch shape."""
 
@@ -202,6 +238,7 @@ class Stack:
         "backward",
         "checkpointed",
         "forward",
+        "frames_bytes",
         "head",
         "inputs_bytes",
         "kept_backward",
@@ -247,6 +284,10 @@ class Stack:
             stem_bytes = self.kept_backward.stem
             below = [self.stored_bytes(layer, False) - stem_bytes for layer in range(len(self.layers))]
             self.kept_blocks = Kept(stem_bytes, None, tuple(b + self.retained_bytes(i) for i, b in enumerate(below)))
+        frames, scores = frame_bytes(stem, variants, shape.layers)
+        self.frames_bytes = frames
+        if frames:
+            self.forward = (self.forward[0], _candidates(_beside(head.forward, frames, scores), ()), *self.forward[2:])
 
     def stored_bytes(self, layers_below: int, forward: bool) -> int:
         """What the stem and the first layers hold."""

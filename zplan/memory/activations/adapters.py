@@ -97,7 +97,9 @@ def layer_of(module: str) -> str:
     return module.split(".lora_", maxsplit=1)[0]
 
 
-def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora, family: str) -> Without | None:
+def without(
+    weights: Sequence[Weight], order: Sequence[str], lora: Lora, family: str, *, keeps_inputs: bool = False
+) -> Without | None:
     """Returns what is missing against adapters on every linear layer; None where nothing is.
 
     Args:
@@ -105,6 +107,7 @@ def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora, family:
         order: Gradient order of the table with all adapters: layers from last to first.
         lora: The adapters.
         family: The ``model_type``.
+        keeps_inputs: Frozen layers keep their inputs, too (DeepSpeed ``LinearFunctionForZeroStage3``).
     """
     everywhere = replace(lora, targets=ALL_LINEAR)
     layers = {w.name.removesuffix(".weight"): w for w in weights if has_adapter(w, everywhere, family)}
@@ -119,7 +122,7 @@ def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora, family:
         inputs.setdefault(_input_of(name, one_norm, layers), []).append(name)
     saved = {}
     for group, readers in inputs.items():
-        if group and all(name in absent for name in readers):
+        if group and not keeps_inputs and all(name in absent for name in readers):
             fan = layers[readers[0]].shape
             saved[readers[0]] = 2 * (fan[0] if layers[readers[0]].kind is WeightKind.CONV1D else fan[1])
     positions = {name: index for index, name in enumerate(running)}

@@ -42,8 +42,14 @@ class _Buffers:
         )
 
     def starting(self, unit: Unit) -> int:
-        """A unit's all-gather and copy-out while the output before it is still held (a local name in ``wait_for_unshard``)."""
-        return self.gather(unit) + max(self.copy_in(unit), self.params(unit) if self.units.ranks > 1 else 0)
+        """A unit's all-gather and copy-out while the output before it is still held (a local name in ``wait_for_unshard``).
+
+        One rank has no all-gather: each shard is cast before it is copied (``init_unsharded_param``'s outputs come first).
+        """
+        if self.units.ranks == 1:
+            mixed = self.units.compute == 2 and self.units.reduce == 4
+            return self.params(unit) + (self.units.compute * unit.largest if mixed else 0)
+        return self.gather(unit) + max(self.copy_in(unit), self.params(unit))
 
     def reduce_input(self, unit: Unit) -> int:
         """Reduce-scatter input, in the reduce dtype."""
@@ -63,7 +69,7 @@ def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
     root, depth = buffers.params(units.root), len(units.layers)
     first = units.block(0)
     embedding = max(
-        buffers.gather(units.root) + max(buffers.copy_in(units.root), root),
+        buffers.starting(units.root),
         root + buffers.gather(units.root) + buffers.starting(first),
     )
     points: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]

@@ -183,7 +183,11 @@ class Reducer:
         indices, starts = edges_of(groups)
         for index, start, end in zip(indices, starts, starts[1:], strict=False):
             held = self.held
-            transient = max(self.add(index, end - start, piled_up=True), held - self.held)
+            transient = self.add(index, end - start, piled_up=True)
+            if transient and end - start <= self.bucket_size:
+                # The bucket is reduced before the gradient is copied into it.
+                transient += self.grad * (end - start)
+            transient = max(transient, held - self.held)
             if self.buffers + self.own_buffer + self.held + transient > best.total:
                 best = self.level(transient)
         last = self.level(self.reduce())

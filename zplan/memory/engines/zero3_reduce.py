@@ -6,14 +6,17 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py`` (``reduce_independent_p_g_buck
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeVar
 
+from zplan.memory.engines.calls import leaf_module
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.walk import GradOrders, backward_track
+from zplan.memory.engines.walk import GradOrders, backward_track, piece_offsets
 from zplan.memory.moments import TermKey
-from zplan.memory.params import Layout, Tensor
+from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.sharding import zero3_partition_numel
-from zplan.memory.timeline import LATER, NOTHING, LayerLevels, Level, StateKey, Track, layer_levels, plus
+from zplan.memory.timeline import LATER, NOTHING, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
 
 NORM_SLICE_NUMEL = 250_000_000
 """Elements of a partition whose norm is taken at once (``_constant_buffered_norm2``)."""
@@ -31,6 +34,8 @@ class _Bucket:
         self.elements = 0
         self.waiting = 0
         """Bytes of a gradient larger than the bucket, which keeps its own storage until the next flush."""
+        self.held = 0
+        """Bytes of gradients of a leaf module, which are reduced when its backward is over."""
 
     def flush(self) -> int:
         """Empties the bucket; returns the bytes of the interleaved copy (none for one tensor that divides evenly)."""
@@ -52,6 +57,10 @@ class _Bucket:
             self.numels.append(numel)
             self.elements += numel
             return NOTHING, NOTHING
+        during = self._add(numel)
+        return self.level(self.waiting), self.level(during)
+
+    def _add(self, numel: int) -> int:
         during = self.waiting
         if self.elements and self.elements + numel > self.size:
             during += self.flush()
@@ -59,6 +68,23 @@ class _Bucket:
         self.numels.append(numel)
         self.elements += numel
         self.waiting += self.element_bytes * numel if numel > self.size else 0
+        return during
+
+    def add_leaf(self, numel: int, leaf: tuple[int, ...], *, last: bool) -> tuple[Level, Level]:
+        """The same for a gradient of a module that DeepSpeed treats as a leaf: all of its gradients wait for its last.
+
+        Args:
+            numel: Elements of the gradient.
+            leaf: Of all the module's gradients, in the order in which they are reduced.
+            last: Whether this one ends the module's backward.
+        """
+        own, during = self.element_bytes * numel, self.waiting + self.held
+        self.held += own
+        if not last:
+            return self.level(self.waiting + self.held), self.level(during)
+        for size in leaf:
+            during = max(during, self._add(size) + self.held - own)
+            self.held -= self.element_bytes * size
         return self.level(self.waiting), self.level(during)
 
     def level(self, size: int) -> Level:
@@ -88,13 +114,33 @@ def _reduction(
     groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
 ) -> tuple[Track, int]:
     bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
+    leaves: dict[int, tuple[tuple[int, ...], bool]] = {}
+    found = [_leaf(groups.kinds[kind], orders.variants[variant]) for variant, kind in enumerate(orders.variant_kinds)]
+    for offset, variant in zip(piece_offsets(groups)[0], orders.layers, strict=True):
+        leaves.update({offset + place: leaf for place, leaf in found[variant].items()})
 
-    def ready(_position: int, numel: int) -> tuple[Level, Level]:
-        return bucket.add(numel)
+    def ready(position: int, numel: int) -> tuple[Level, Level]:
+        leaf = leaves.get(position)
+        return bucket.add(numel) if leaf is None else bucket.add_leaf(numel, leaf[0], last=leaf[1])
 
     track = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting
     return track, waiting + bucket.flush()
+
+
+def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ...], bool]]:
+    """For each tensor of a mixture of experts (by its place) the elements of all its gradients, and whether its own is the last.
+
+    Such a module is a leaf to DeepSpeed, whose gradients are reduced in a hook at the end of its backward
+    (``stage3.py``, ``create_reduce_and_remove_grad_hooks``).
+    """
+    module = leaf_module(piece)
+    if module is None:
+        return {}
+    mine = [place for place, t in enumerate(piece.tensors) if t.trainable and t.name.startswith(f"{module}.")]
+    sizes = tuple(piece.tensors[place].numel for place in mine)
+    last = next((place for place in reversed(order) if place in mine), None)
+    return {place: (sizes, place == last) for place in mine}
 
 
 @lru_cache(maxsize=1024)
@@ -104,14 +150,14 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     def merged(
         levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...]
     ) -> dict[StateKey, Level]:
-        out = dict(levels)
+        out = dict(levels) | _after_first(levels)
         outside = levels.get("", Level(0, ()))
         counts = {key: value.total for key, value in found.items() if isinstance(key, int)}
         out[""] = plus(outside, TermKey.UNSHARDED_GRADS, counts.get(0, 0))
-        out[LATER] = plus(outside, TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
+        out[LATER] = plus(levels.get(LATER, outside), TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
         for key, value in found.items():
             if isinstance(key, tuple):
-                out[key] = plus(levels.get(_module(tensors[key[0]]), outside), TermKey.UNSHARDED_GRADS, value.total)
+                out[key] = plus(_running(levels, tensors[key[0]]) or outside, TermKey.UNSHARDED_GRADS, value.total)
         return out
 
     blocks = []
@@ -119,19 +165,19 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         outside = dict(per_state[""].points)
         first, later = dict.fromkeys(outside, 0), dict.fromkeys(outside, 0)
-        out: dict[StateKey, LayerLevels] = dict(per_state)
+        out: dict[StateKey, LayerLevels] = dict(per_state) | _after_first(per_state)
         for key, found in grads.blocks[variant].items():
             if isinstance(key, tuple):
-                modules = per_state.get(_module(tensors[key[0]])) or per_state[""]
-                held = dict(modules.points)
+                held = outside | dict((_running(per_state, tensors[key[0]]) or per_state[""]).points)
                 out[key] = layer_levels([(i, plus(held[i], TermKey.UNSHARDED_GRADS, v.total)) for i, v in found.points])
             else:
                 for index, value in found.points:
                     first[index] = value.total if key == 0 else first[index]
                     later[index] = max(later[index], value.total)
-        for name, waiting in (("", first), (LATER, later)):
+        after = outside | dict(per_state[LATER].points if LATER in per_state else ())
+        for name, levels, waiting in (("", outside, first), (LATER, after, later)):
             out[name] = layer_levels(
-                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in outside.items()]
+                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in levels.items()]
             )
         blocks.append(out)
     return Track(
@@ -142,5 +188,19 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     )
 
 
-def _module(tensor: Tensor) -> str:
-    return tensor.name.rpartition(".")[0]
+_Value = TypeVar("_Value")
+
+
+def _after_first(levels: Mapping[StateKey, _Value]) -> dict[StateKey, _Value]:
+    """Levels of modules that run once a gradient of their piece is ready: not those of recomputation."""
+    return {
+        f"{key}{LATER}": levels.get(own_backward(key), value)
+        for key, value in levels.items()
+        if isinstance(key, str) and key not in ("", LATER) and key[0] != "-"
+    }
+
+
+def _running(levels: Mapping[StateKey, _Value], tensor: Tensor) -> _Value | None:
+    """What is held while the module of a tensor runs backward."""
+    module = tensor.name.rpartition(".")[0]
+    return levels.get(own_backward(module)) or levels.get(module)
