@@ -208,7 +208,8 @@ def _prices(text: str | None, questions: "Sequence[Question]") -> list[float | N
     words = text.split(",")
     if len(words) not in (1, len(questions)):
         raise ZplanError(
-            f"--price gives {len(words)} prices for {len(questions)} cards", "give one price, or one per card of --gpu"
+            f"--price gives {len(words)} prices, and --gpu names {len(questions)}",
+            "give one price, or one per card of --gpu",
         )
     prices: list[float | None] = [_price(word) for word in words]
     return prices * len(questions) if len(prices) == 1 else prices
