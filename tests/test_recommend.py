@@ -398,7 +398,7 @@ def test_plan_file_comes_first(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         ((*BASE, "--goal", "fastet"), "unknown goal", "did you mean --goal fastest"),
         ((*BASE, "--goal", "cheapest"), "without a price", "--price"),
         ((*BASE, "--price", "-1"), "--price must be a positive number", "--price 2.50"),
-        ((*BASE, "--price", "1,2,3"), "3 prices for 1 cards", "one per card"),
+        ((*BASE, "--price", "1,2,3"), "3 prices, and --gpu names 1", "one per card"),
         ((*BASE, "--global-batch", "9"), "cannot be split evenly", "--global-batch 8 or 16"),
         ((*BASE, "--goal", "max-seq", "--seq-len", "2k"), "--goal max-seq looks for what --seq-len fixes", "--seq-len"),
         ((*BASE, "--goal", "max-micro-batch", "--global-batch", "8"), "what --global-batch fixes", "--global-batch"),
