@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
-from zplan.memory.activations.find import module_of
+from zplan.memory.activations.find import has_tables, module_of
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.adapted import ALL_LINEAR, adapter
 from zplan.memory.engines import engine_memory
@@ -110,7 +110,9 @@ def _static_facts(job: Job) -> JobFacts:
     )
     casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
     own_linear = stage3 and job.deepspeed.memory_efficient_linear
-    facts = _code_facts(code, states.compute, wide, own_linear, casts, _leaves_inputs(job))
+    mode = ComputeMode.WIDE if wide and own_linear and job.quantize is None else states.compute
+    wide = wide and mode is not ComputeMode.WIDE
+    facts = _code_facts(code, mode, wide, own_linear, casts, _leaves_inputs(job))
     return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
@@ -217,10 +219,11 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     """The kernel that a block's attention comes down to.
 
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
-    attention; a window shorter than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
+    attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``,
+    ``_ignore_causal_mask_sdpa``).
     """
     masked = module_of(block.implementation) in ALWAYS_MASKED
-    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len <= block.sliding_window):
+    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len < block.sliding_window):
         return Attention.FLASH
     return attention
 
@@ -236,6 +239,10 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         seq: Tokens per sequence.
     """
     shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
+    attention = max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index)
+    wide = facts.wide_adapters
+    if mode is ComputeMode.WIDE and not has_tables(model.block_kinds[0].implementation, mode, True, attention):
+        mode, wide = ComputeMode.CAST, True
     adapters = 0 if job.lora is None else job.lora.rank
     pieces = tuple(
         block_memory(
@@ -252,7 +259,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         )
         for kind, flag in shape.variants
     )
-    if facts.wide_adapters and job.lora is not None:
+    if wide and job.lora is not None:
         pieces = tuple(
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
@@ -271,7 +278,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         model,
         micro_batch=batch,
         seq_len=seq,
-        attention=max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index),
+        attention=attention,
         mode=mode,
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
@@ -280,7 +287,12 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
-    if facts.own_linear and job.lora is not None and job.loss in (Loss.STANDARD, Loss.IN_PLACE):
+    if (
+        facts.own_linear
+        and job.lora is not None
+        and mode is not ComputeMode.WIDE
+        and job.loss in (Loss.STANDARD, Loss.IN_PLACE)
+    ):
         head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
     scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
     retained: tuple[int, ...] = ()

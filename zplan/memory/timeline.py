@@ -221,13 +221,10 @@ def _beside(instants: Sequence[Instant], frames: int, scores: int) -> list[Insta
     found: list[Instant] = []
     heads = {instant.module for instant in instants} - {""}
     left = False
-    for instant in instants:
-        left = left or instant.module in heads
-        if not left:
-            instant = instant._replace(
-                activation_bytes=instant.activation_bytes + frames - scores, score_bytes=instant.score_bytes + scores
-            )
-        found.append(instant)
+    for one in instants:
+        left = left or one.module in heads
+        beside = one.activation_bytes + frames - scores
+        found.append(one if left else one._replace(activation_bytes=beside, score_bytes=one.score_bytes + scores))
     return found
 
 
