@@ -171,10 +171,8 @@ def reports() -> list[str]:
         "",
     ]
     lines += [f"- wrong, {one['id']}: {one['why']}" for one in report["verdict_wrong"]]
-    why = Counter(
-        re.sub(r": .*| which model .*|^\S+ is not a decoder.*", "", one["why"].split("; ")[0]) or "not a decoder alone"
-        for one in report["unanswered"]
-    )
+    shorter = r"(, but)?: .*| \([a-z_, ]+\)|^.* is not a decoder alone$|; which of them failed is not told"
+    why = Counter(re.sub(shorter, "", one["why"].split("; ")[0]) or "no decoder" for one in report["unanswered"])
     return [
         *lines,
         "",

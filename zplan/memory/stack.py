@@ -14,10 +14,10 @@ from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import layout
+from zplan.memory.params import keeps_fp32_adapters, layout
 from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
-from zplan.memory.states import keeps_fp32_adapters, state_sizes
+from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
 from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision
 
@@ -64,6 +64,8 @@ class CodeFacts:
     torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
     casts_inputs: bool = False
     """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
+    leaves_inputs: bool = False
+    """Recomputed blocks leave their input and its gradient behind until backward ends (see :func:`_leaves_inputs`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,14 +111,29 @@ def _static_facts(job: Job) -> JobFacts:
     casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
     own_linear = stage3 and job.deepspeed.memory_efficient_linear
     mode = ComputeMode.WIDE if wide and own_linear and job.quantize is None else states.compute
-    facts = _code_facts(code, mode, wide and mode is not ComputeMode.WIDE, own_linear, casts)
+    wide = wide and mode is not ComputeMode.WIDE
+    facts = _code_facts(code, mode, wide, own_linear, casts, _leaves_inputs(job))
     return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool) -> CodeFacts:
+def _code_facts(
+    job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool, leaves_inputs: bool
+) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs)
+    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs, leaves_inputs)
+
+
+def _leaves_inputs(job: Job) -> bool:
+    """Whether recomputed blocks leave their inputs and their gradients behind: FSDP1, frozen units, reentrant checkpoints.
+
+    A unit whose flat parameter is frozen waits for the gradients of its inputs with a hook that lives until the end of backward.
+    Inside a reentrant checkpoint these inputs are leaves, and the hook holds them through their gradient accumulators.
+    Source: torch ``distributed/fsdp/_runtime_utils.py`` (``_register_post_backward_reshard_only_hook``, removed in
+    ``_finalize_params``), ``autograd/graph.py`` (``register_multi_grad_hook``), ``utils/checkpoint.py`` (``detach_variable``).
+    """
+    frozen_units = job.engine is Engine.FSDP1 and job.lora is not None and job.lora.own_units
+    return frozen_units and job.checkpointing.reentrant
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -278,7 +295,13 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     ):
         head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
     scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch)
+    retained: tuple[int, ...] = ()
+    if facts.leaves_inputs:
+        retained = tuple(
+            piece.kept_bytes + piece.input_grad_bytes if flag else 0
+            for piece, flag in zip(pieces, shape.checkpointed, strict=True)
+        )
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
 
 
 @lru_cache(maxsize=2048)

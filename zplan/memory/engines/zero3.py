@@ -15,9 +15,8 @@ from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
-from zplan.memory.params import Layout
+from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.states import keeps_fp32_adapters
 from zplan.memory.timeline import Pass, Track, level
 from zplan.spec import DeepSpeedOptions, Job, Offload, Precision
 
@@ -131,7 +130,9 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         offload_ratio=fixed.offload_ratio,
         overlap_comm=fixed.overlap_comm,
     )
-    forward, gathered = gathered_tracks(groups, orders, options, states.param, 4 if keeps_fp32_adapters(job) else states.param)
+    forward, gathered = gathered_tracks(
+        groups, orders, options, states.param, 4 if keeps_fp32_adapters(job) else states.param
+    )
     return forward, with_reduction(gathered, grads, groups, orders), last
 
 
