@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from zplan.spec import Plan
 
 PHASES = ("init", "forward", "backward", "step")
+BEYOND = ("load", "eval", "save")
+"""Phases beside the training step, which are counted when they are asked for."""
 
 
 class TermKey:
@@ -47,6 +49,8 @@ class TermKey:
     HOST_GRADS = "host_grads"
     HOST_PARAMS = "host_params"
     HOST_STAGING = "host_staging"
+    HOST_STATE_DICT = "host_state_dict"
+    HOST_LOGITS = "host_logits"
     PINNED_ROUNDING = "pinned_rounding"
 
 
@@ -116,6 +120,8 @@ class HostMemory:
     verdict: str | None
     """``fits``, ``tight``, ``oom``, or None without a capacity."""
     nvme_per_node_bytes: int = 0
+    beyond: tuple[str, int] | None = None
+    """The phase beside the step in which a node holds more RAM than in any step, and how much; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,37 @@ class ModelStates:
 
 
 @dataclass(frozen=True, slots=True)
+class BeyondMoment:
+    """The largest instant of a phase beside the step, on the GPU or on the host."""
+
+    phase: str
+    name: str
+    """What happens then, in a few words."""
+    terms: Mapping[str, int]
+    """Term key -> bytes of this rank."""
+    why: Mapping[str, tuple[str, str]]
+    """Term key -> formula and source; all of ``terms``."""
+    node_bytes: int = 0
+    """On the host: what all ranks of the node hold then, with pinned rounding; of the node that holds most."""
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum of the terms."""
+        return sum(self.terms.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseNeed:
+    """What one phase beside the step needs."""
+
+    phase: str
+    gpu: BeyondMoment
+    host: BeyondMoment
+    notes: tuple[str, ...] = ()
+    """What is assumed about it, in the user's words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Predicted memory of one plan."""
 
@@ -179,6 +216,8 @@ class Estimate:
     worst_rank_peak_bytes: int
     verdict: str | None
     verdict_because: str | None
+    beyond: tuple[PhaseNeed, ...] = ()
+    """Phases beside the step, where they were asked for."""
 
     @property
     def steady_bytes(self) -> int:

@@ -39,6 +39,8 @@ TERM_TITLES: Mapping[str, str] = {
     TermKey.HOST_GRADS: "gradients",
     TermKey.HOST_PARAMS: "parameters",
     TermKey.HOST_STAGING: "staging buffers",
+    TermKey.HOST_STATE_DICT: "state dict to be written",
+    TermKey.HOST_LOGITS: "logits for metrics",
     TermKey.PINNED_ROUNDING: "rounding of pinned memory",
 }
 

@@ -15,6 +15,7 @@ import torch
 from zplan.errors import ExitCode, ZplanError
 from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.bench import Bench
+from zplan.verify.dryrun.beyond import evaluation, gathered
 from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.imports import require
 from zplan.verify.dryrun.loss import loss_of
@@ -91,7 +92,8 @@ def prepare(bench: Bench) -> StepWork:
     def backward(loss: torch.Tensor, last: bool) -> None:
         engine.backward(loss)
 
-    return StepWork(lambda: loss_of(engine, ids), backward, lambda last: engine.step())
+    beyond = {"eval": evaluation(bench, engine, nullcontext), "save": gathered(case, engine)}
+    return StepWork(lambda: loss_of(engine, ids), backward, lambda last: engine.step(), beyond=beyond)
 
 
 def _shape_only(zeros_like: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
