@@ -79,8 +79,11 @@ def _optimizer(job: Job, group: str) -> _Entry:
     each = spec.state_bytes_fp32 if states.optimized == 4 else spec.state_bytes_16bit
     whole = group in ("zero0", "replicated")
     trained = _trained(job)
+    formula = f"{each:g} {trained}" if whole else f"{each:g} {trained}/N"
+    if spec.factored and whole:
+        formula, each = "4 (rows + columns) per matrix, 4 per element of a vector", 4
     return _Entry(
-        f"{each:g} {trained}" if whole else f"{each:g} {trained}/N",
+        formula,
         int(each) if each == int(each) and each else 1,
         f"{spec.name}: {spec.source}",
         "an 8-bit optimizer (--optimizer adamw_8bit)"
@@ -203,8 +206,10 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "a smaller stage3_param_persistence_threshold",
         ),
         TermKey.OPTIMIZER_TEMPORARIES: _Entry(
-            "one copy of the tensors being stepped",
-            states.optimized,
+            "temporaries of the largest tensor being stepped"
+            if optimizer_spec(job.optimizer).tensor_by_tensor
+            else "copies of the tensors being stepped",
+            1 if optimizer_spec(job.optimizer).tensor_by_tensor else states.optimized,
             optimizer_spec(job.optimizer).source,
             "a fused optimizer (--optimizer adamw_torch_fused)",
         ),

@@ -15,7 +15,7 @@ from zplan.memory.engines.walk import GradOrders, constant_track, piece_offsets
 from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
 from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
@@ -199,7 +199,7 @@ def _step_moments(
     running = {
         **working,
         TermKey.GRADS_FP32: cast or states.grad * numel,
-        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
+        TermKey.OPTIMIZER_TEMPORARIES: temporary_bytes(optimizer, numel, ((numel,),), states.optimized),
     }
     # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).
     overflow = parts.trainable if job.precision is Precision.FP16 else 0
