@@ -232,7 +232,25 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "8 T: token ids, which are the labels too", 8, "int64 ids", "a smaller micro-batch or sequence"
         ),
     }
-    return fixed.get(key, _Entry("not modelled further", 1, "zplan", ""))
+    return fixed.get(key) or _frozen(key, job, group) or _Entry("not modelled further", 1, "zplan", "")
+
+
+def _frozen(key: str, job: Job, group: str) -> _Entry | None:
+    """Adapters, and the packed weights that they train on."""
+    if key == TermKey.ADAPTERS and job.lora is not None:
+        each = 4 if group == "zero3" else state_sizes(job).param
+        shares = ", padded and divided by N per tensor" if group in ("zero3", "fsdp") else ""
+        formula = f"{each} r x (fan-in + fan-out) per adapted matrix{shares}"
+        return _Entry(formula, each, "arXiv:2106.09685; peft tuners/lora/layer.py", "a lower rank (--lora 8)")
+    if key == TermKey.QUANTIZED_PARAMS and job.quantize is not None:
+        per_weight = {"nf4": "0.5625 bytes per weight", "nf4-dq": "0.516 bytes per weight", "int8": "1 byte per weight"}
+        return _Entry(
+            f"{per_weight[job.quantize.value]} of the blocks' linear layers, with its constants",
+            1,
+            "arXiv:2305.14314; bitsandbytes functional.py, quantize_4bit",
+            "nf4 instead of int8",
+        )
+    return None
 
 
 def explain_term(estimate: Estimate, moment: Moment, key: str) -> TermExplanation:
