@@ -11,12 +11,13 @@ from dataclasses import replace
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.heads import head_memory
 from zplan.memory.engines.zero3_evaluation import evaluation_track
+from zplan.memory.engines.zero3_plus import secondary
 from zplan.memory.moments import BeyondMoment, Estimate, Moment, PhaseNeed, TermKey
 from zplan.memory.params import layout
 from zplan.memory.stack import JobFacts, build_stack, engine_side, grad_orders, job_facts
 from zplan.memory.terms import about_state
 from zplan.memory.timeline import NOTHING, LayerLevels, Level, Stack, StateKey, Track
-from zplan.spec import Beyond, Checkpointing, Engine, Job, Loss, ModelSpec, Plan, Precision
+from zplan.spec import Beyond, Checkpointing, Engine, Job, Loss, ModelSpec, Offload, Plan, Precision
 
 EVAL = "eval"
 _LOOP = "transformers trainer.py, evaluation_loop and prediction_step"
@@ -46,6 +47,10 @@ def evaluation(estimate: Estimate, beyond: Beyond, host_node_bytes: int) -> Phas
     track = run.forward
     if job.engine is Engine.DEEPSPEED and job.stage == 3:
         training = job_facts(plan.job)
+        if job.hpz > 1 and job.offload is not Offload.ALL:
+            # Released weights leave secondary partitions, which only a step drops.
+            plus = secondary(layout(plan.model, job.lora), facts.job, facts.states, plan.world_size)
+            base[TermKey.SECONDARY_PARAMS] = plus.frozen + plus.trained
         track = evaluation_track(
             layout(plan.model, job.lora),
             grad_orders(plan.model, training.code),

@@ -183,13 +183,19 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "more GPUs",
         ),
         TermKey.UNSHARDED_GRADS: _Entry(
-            f"{waiting} x elements of gradients that wait for their reduction",
+            f"{waiting} x elements of gradients that wait for their reduction"
+            + (" (qgZ: int4 buffers of one, from source, not run)" if job.deepspeed.quantized_gradients else ""),
             waiting,
             source,
             "a higher stage; a larger bucket where one tensor is larger than it",
         ),
         TermKey.GATHERED_PARAMS: _Entry(
             f"{compute} x elements gathered: what runs, and what was fetched ahead, up to max_live_parameters"
+            + (
+                "; in flight 1 in int8 (qwZ, from source: the kernels were not run)"
+                if job.deepspeed.quantized_weights
+                else ""
+            )
             if group == "zero3"
             else f"{compute} x elements of the gathered units",
             compute,
@@ -204,6 +210,12 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             states.param,
             "DeepSpeed runtime/zero/parameter_offload.py, mark_persistent_parameters",
             "a smaller stage3_param_persistence_threshold",
+        ),
+        TermKey.SECONDARY_PARAMS: _Entry(
+            f"{states.param} P/{job.hpz}: each tensor over the {job.hpz} ranks of its group (hpZ), made when it is first released",
+            states.param,
+            "DeepSpeed runtime/zero/partition_parameters.py, _partition_param_sec; measured by dry run",
+            "a larger --hpz, or none",
         ),
         TermKey.OPTIMIZER_TEMPORARIES: _Entry(
             "temporaries of the largest tensor being stepped"

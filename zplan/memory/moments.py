@@ -29,6 +29,7 @@ class TermKey:
     GATHERED_PARAMS = "gathered_params"
     PREFETCHED_PARAMS = "prefetched_params"
     PERSISTENT_PARAMS = "persistent_params"
+    SECONDARY_PARAMS = "secondary_params"
     UNSHARDED_GRADS = "unsharded_grads"
     ACTIVATIONS = "activations"
     CHECKPOINTS = "checkpoints"

@@ -128,6 +128,14 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "a smaller stage3_param_persistence_threshold",
     ),
     (
+        TermKey.SECONDARY_PARAMS,
+        GPU,
+        "A second partition of every weight within the node, from which ZeRO++ gathers for backward (hpZ)",
+        "2 P/hpZ, once weights have been released; gone after the step, but for frozen ones",
+        "DeepSpeed runtime/zero/partition_parameters.py _partition_param_sec",
+        "a larger --hpz, or none",
+    ),
+    (
         TermKey.UNSHARDED_GRADS,
         GPU,
         "Whole gradients that wait for their reduction across ranks",

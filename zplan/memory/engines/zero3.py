@@ -13,6 +13,7 @@ from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.prefetch import model_calls, replay
 from zplan.memory.engines.walk import GradOrders, constant_track, piece_offsets
 from zplan.memory.engines.zero3_host import zero3_host
+from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
@@ -114,7 +115,8 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
 def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> tuple[Track, Track, int]:
     """Gathered parameters along forward and backward, module by module, and the bytes of the last reduction."""
     offload = job.offload is not Offload.NONE
-    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad, offload)
+    quantized = reduces_quantized(job, ranks)
+    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad, offload, quantized)
     if ranks == 1 and job.offload is not Offload.ALL:
         # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
         return constant_track(groups, orders, level()), grads, last
@@ -128,7 +130,10 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         offload_ratio=fixed.offload_ratio,
         overlap_comm=fixed.overlap_comm,
     )
-    forward, gathered = _replayed(groups, orders, options, states.param)
+    if is_plus(job):
+        forward, gathered = plus_tracks(groups, orders, job, states, ranks, _stashable(groups, orders, job.deepspeed))
+    else:
+        forward, gathered = _replayed(groups, orders, options, states.param)
     return forward, with_reduction(gathered, grads, groups, orders), last
 
 
@@ -223,11 +228,23 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     steady = _steady(parts, job, states, optimizer, ranks)
     forward, backward, last = _tracks(groups, orders, job, states, ranks)
     reducing = Moment("backward", "last reduction", {**steady, TermKey.UNSHARDED_GRADS: last})
+    step = _step_moments(steady, parts, job, states, optimizer)
+    init = _init_moments(steady, groups, parts, job, states, ranks)
+    plus, on_host = secondary(groups, job, states, ranks), 0
+    if plus.frozen or plus.trained:
+        if job.offload is Offload.ALL:
+            on_host = plus.frozen + plus.trained + (plus.largest if job.deepspeed.pin_memory else 0)
+        else:
+            # Adapters are added after ``zero.Init``; everything is partitioned at the start of the step.
+            (reducing,) = with_secondary((reducing,), plus.frozen + plus.trained)
+            step = with_secondary(step, plus.frozen + plus.trained)
+            init = with_secondary(init, plus.frozen if job.lora is not None else plus.trained)
+            steady = {**steady, TermKey.SECONDARY_PARAMS: plus.frozen} if plus.frozen else steady
     return EngineMemory(
         steady=steady,
         passes=(Pass(steady, forward, backward, (reducing,)),),
-        step=_step_moments(steady, parts, job, states, optimizer),
-        init=_init_moments(steady, groups, parts, job, states, ranks),
+        step=step,
+        init=init,
         host=zero3_host(
             parts.sub_groups,
             _on_gpu_sub_groups(parts, job),
@@ -236,6 +253,7 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
             job,
             states,
             optimizer,
+            on_host,
         ),
         states=states,
         grad_bytes=states.grad,

@@ -20,6 +20,7 @@ def zero3_host(
     job: Job,
     states: StateBytes,
     optimizer: OptimizerSpec,
+    secondary_bytes: int = 0,
 ) -> HostTerms:
     """Host tensors of one rank.
 
@@ -35,6 +36,7 @@ def zero3_host(
         job: Offload and its options.
         states: Bytes per element of each copy.
         optimizer: Its states.
+        secondary_bytes: Secondary partitions of offloaded parameters (hpZ), which are dropped after the step.
     """
     if job.offload is Offload.NONE:
         return HostTerms()
@@ -55,7 +57,7 @@ def zero3_host(
     terms = {key: size for key, size in steady.items() if size}
     # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).
     overflow = trainable if job.precision is Precision.FP16 else 0
-    return HostTerms(terms, sum(terms.values()) + overflow, pinned)
+    return HostTerms(terms, sum(terms.values()) + overflow + secondary_bytes, pinned)
 
 
 def _nvme(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
+from zplan.memory.engines.zero3_plus import quantized_reduction_bytes
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel
@@ -23,8 +24,11 @@ OFFLOADED_GRAD_BYTES = 4
 class _Bucket:
     """Replays the bucket: what is copied when it is flushed, and which gradients wait outside of it."""
 
-    def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool) -> None:
+    def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool, quantized: bool = False) -> None:
         self.size, self.ranks, self.element_bytes, self.offload = size, ranks, element_bytes, offload
+        self.quantized = quantized
+        """qgZ."""
+        self.matrices: list[bool] = []
         self.numels: list[int] = []
         self.elements = 0
         self.waiting = 0
@@ -35,6 +39,9 @@ class _Bucket:
         padded = [zero3_partition_numel(numel, self.ranks) * self.ranks for numel in self.numels]
         alone = len(self.numels) == 1 and padded == self.numels
         copy = 0 if alone or not self.numels else self.element_bytes * sum(padded)
+        if self.quantized:
+            copy = quantized_reduction_bytes(self.numels, self.matrices, self.ranks, self.element_bytes)
+            self.matrices = []
         if self.offload and padded:
             # A partition that goes to the host is first added up on the GPU (``partition_grads``); its norm is taken slice by
             # slice in float64, then it is cast to fp32 (``_offload_grad_partition_at_boundary``).
@@ -61,13 +68,22 @@ class _Bucket:
 
 
 def reduction(
-    groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
+    groups: Layout,
+    orders: GradOrders,
+    bucket_numel: int,
+    ranks: int,
+    element_bytes: int,
+    offload: bool,
+    quantized: bool = False,
 ) -> tuple[Track, int]:
     """Levels of the reduction alone along backward, and the bytes of the last flush."""
-    bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
+    bucket = _Bucket(bucket_numel, ranks, element_bytes, offload, quantized)
 
     def ready(event: GradEvent) -> tuple[Level, Level]:
-        return bucket.add(event.tensor.numel)
+        levels = bucket.add(event.tensor.numel)
+        if quantized:
+            bucket.matrices.append(len(event.tensor.shape) > 1)
+        return levels
 
     track, _ = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting

@@ -14,8 +14,8 @@ import torch
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.memory.moments import TermKey
-from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun import zeropp
+from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun.beyond import evaluation, gathered
 from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.imports import require

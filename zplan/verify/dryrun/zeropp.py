@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 
-
 class Quantizer:
     """The functions of the ``quantizer`` extension."""
 
