@@ -23,7 +23,8 @@ def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
         cluster: Ranks per node and the node's RAM.
 
     Returns:
-        Per rank as the sum of tensors; per node with pinned rounding. The verdict counts the peak of all ranks of a node.
+        Per rank as the sum of tensors; per node with pinned rounding. The verdict counts
+        the peak of all ranks of a node, and their files on NVMe.
     """
     steady = sum(terms.steady.values())
     pinned_raw = sum(terms.pinned_tensors)
@@ -37,6 +38,10 @@ def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
         if verdict == "oom" and ranks * terms.peak_bytes <= cluster.host_capacity_bytes:
             # Only the rounding is too much: newer torch can be told to round less (pinned_max_round_threshold_mb).
             verdict = "tight"
+    nvme, room = ranks * terms.nvme_bytes, cluster.nvme_capacity_bytes
+    nvme_short = room is not None and nvme > room
+    if nvme_short:
+        verdict = "oom"
     return HostMemory(
         per_rank_bytes=steady,
         peak_per_rank_bytes=terms.peak_bytes,
@@ -44,5 +49,6 @@ def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
         per_node_bytes=per_node,
         terms=terms.steady,
         verdict=verdict,
-        nvme_per_node_bytes=ranks * terms.nvme_bytes,
+        nvme_per_node_bytes=nvme,
+        nvme_short=nvme_short,
     )

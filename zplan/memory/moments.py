@@ -121,6 +121,8 @@ class HostMemory:
     verdict: str | None
     """``fits``, ``tight``, ``oom``, or None without a capacity."""
     nvme_per_node_bytes: int = 0
+    nvme_short: bool = False
+    """The node's NVMe space is known and too small."""
     beyond: tuple[str, int] | None = None
     """The phase beside the step in which a node holds more RAM than in any step, and how much; None without one."""
 

@@ -154,7 +154,7 @@ def not_counted(jobs: Sequence[Job]) -> list[str]:
         "gradients for nodes of 8 GPUs": any(
             job.stage == 3 and (job.deepspeed.quantized_weights or job.deepspeed.quantized_gradients) for job in jobs
         ),
-        "NVMe offload as the engine's source has it; no run was held against it (--offload-to)": any(
+        "NVMe offload as DeepSpeed's swappers do it in a dry run; parameters beyond max_in_cpu from source (--offload-to)": any(
             job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE for job in jobs
         ),
         "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)": any(

@@ -47,6 +47,9 @@ def because(cluster: ClusterSpec, phase: str, run: Runtime, host: HostMemory, *,
         )
     if host.verdict in ("tight", "oom"):
         needed, ram = format_size(peak_per_node_bytes(cluster, host), unit), cluster.host_capacity_bytes or 0
+        if host.nvme_short:
+            there = format_size(cluster.nvme_capacity_bytes or 0, unit)
+            return f"NVMe: a node needs {format_size(host.nvme_per_node_bytes, unit)} and has {there}"
         if host.beyond is not None:
             return f"host RAM: {host.beyond[0]} needs {needed} on a node, which has {format_size(ram, unit)}"
         rounded = " once pinned memory is rounded up" if host.verdict == "tight" else ""
@@ -65,7 +68,11 @@ def peak_per_node_bytes(cluster: ClusterSpec, host: HostMemory) -> int:
 
 def short_of_host_ram(estimate: Estimate) -> bool:
     """Whether the node's RAM, and not the card, is why a plan is out of memory."""
-    return estimate.host.verdict == "oom" and _gpu(estimate.plan.cluster, estimate.runtime) != "oom"
+    return (
+        estimate.host.verdict == "oom"
+        and not estimate.host.nvme_short
+        and _gpu(estimate.plan.cluster, estimate.runtime) != "oom"
+    )
 
 
 def host_need(estimate: Estimate) -> tuple[int, int]:

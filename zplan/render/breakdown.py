@@ -145,7 +145,7 @@ def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
         table.add_row("NVMe per node", format_in(host.nvme_per_node_bytes, unit), style="bold")
     console.print()
     console.print(table)
-    if capacity is not None:
+    if capacity is not None and not host.nvme_short:
         console.print(
             Text.assemble(style.verdict(host.verdict), f" in {format_capacity(capacity, unit)} of RAM per node")
         )

@@ -13,6 +13,7 @@ from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.prefetch import model_calls, replay
 from zplan.memory.engines.walk import GradOrders, constant_track, piece_offsets
 from zplan.memory.engines.zero3_host import zero3_host
+from zplan.memory.engines.zero3_nvme import nvme_host
 from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
@@ -20,7 +21,7 @@ from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import share, zero3_partition_numel
 from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
-from zplan.spec import DeepSpeedOptions, Job, Offload, Precision, WeightKind
+from zplan.spec import DeepSpeedOptions, Job, Offload, OffloadTo, Precision, WeightKind
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
@@ -217,6 +218,13 @@ def _step_moments(
     )
 
 
+def _partitions(groups: Layout, parts: _Shards, ranks: int) -> tuple[tuple[int, bool], ...]:
+    """Elements of each tensor's partition, and whether it trains; what ``--params 7B`` states more comes last."""
+    found = tuple((zero3_partition_numel(tensor.numel, ranks), tensor.trainable) for tensor in groups.tensors())
+    more = parts.trainable + parts.frozen - sum(numel for numel, _ in found)
+    return (*found, (more, not groups.adapters)) if more else found
+
+
 def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int) -> EngineMemory:
     """DeepSpeed stage 3 on one rank.
 
@@ -240,21 +248,17 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
             step = with_secondary(step, plus.frozen + plus.trained)
             init = with_secondary(init, plus.frozen if job.lora is not None else plus.trained)
             steady = {**steady, TermKey.SECONDARY_PARAMS: plus.frozen} if plus.frozen else steady
+    if job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE:
+        host = nvme_host(parts.sub_groups, _partitions(groups, parts, ranks), job, states, optimizer)
+    else:
+        on_gpu, held = _on_gpu_sub_groups(parts, job), parts.trainable + parts.frozen
+        host = zero3_host(parts.sub_groups, on_gpu, held, parts.trainable, job, states, optimizer, on_host)
     return EngineMemory(
         steady=steady,
         passes=(Pass(steady, forward, backward, (reducing,)),),
         step=step,
         init=init,
-        host=zero3_host(
-            parts.sub_groups,
-            _on_gpu_sub_groups(parts, job),
-            parts.trainable + parts.frozen,
-            parts.trainable,
-            job,
-            states,
-            optimizer,
-            on_host,
-        ),
+        host=host,
         states=states,
         grad_bytes=states.grad,
     )

@@ -14,7 +14,7 @@ import torch
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.memory.moments import TermKey
-from zplan.verify.dryrun import zeropp
+from zplan.verify.dryrun import nvme, zeropp
 from zplan.verify.dryrun.bench import Bench
 from zplan.verify.dryrun.beyond import evaluation, gathered
 from zplan.verify.dryrun.case import Case
@@ -221,6 +221,9 @@ def _import(bench: Bench) -> Any:
     # Chooses autocast decorators by device name; "meta" has none.
     replace(zero_linear, "get_accelerator", _Cpu)
     deepspeed.init_distributed("fake", dist_init_required=False)
+    if "nvme" in str(bench.case.zero):
+        nvme.install()
+        bench.notes.append("Offload to NVMe wrote nothing: a stand-in counted what DeepSpeed's swappers would write.")
     if any(bench.case.zero.get(key) for key in ("zero_quantized_weights", "zero_quantized_gradients")):
         zeropp.install()
         bench.notes.append("ZeRO++'s quantization kernels are stand-ins that allocate what the real ones return.")

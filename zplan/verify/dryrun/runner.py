@@ -87,6 +87,10 @@ def _result(bench: Bench, meter: PhaseMeter) -> dict[str, Any]:
         "limits": [*LIMITS, *bench.notes],
         "versions": versions(case),
     }
+    if "nvme" in str(case.zero):
+        from zplan.verify.dryrun.nvme import FILES
+
+        result["nvme"] = sum(FILES.values())
     if case.explain:
         result["explain"] = {phase: explain(peak, case.explain) for phase, peak in meter.peaks.items()}
     return result
