@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rows import UNSAID_ADAMW, UNSAID_CHECKPOINTING, RowPlan, Skipped, load_rows, row_plan
+from rows import DEFAULT_CHECKPOINTING, UNSAID_ADAMW, UNSAID_CHECKPOINTING, RowPlan, Skipped, load_rows, row_plan
 
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
@@ -122,12 +122,14 @@ def _alternatives(made: RowPlan) -> list[Plan]:
 
     Compiled code may hold as much as eager code; AdamW whose form is not told may be torch's foreach form; whether FSDP
     reduces gradients in every micro-step (less memory) or in the last one (accelerate's default) is told by no row; and
-    checkpointing that is not told may be on.
+    checkpointing that is not told may be on, and where a framework's default is told it may be off.
     """
     plan, job = made.plan, made.plan.job
     found = [replace(job, compile=False)] if job.compile else []
     if UNSAID_CHECKPOINTING in made.notes:
         found.append(replace(job, checkpointing=Checkpointing(kind="full")))
+    if DEFAULT_CHECKPOINTING in made.notes:
+        found.append(replace(job, checkpointing=Checkpointing()))
     if UNSAID_ADAMW in made.notes:
         found.append(replace(job, optimizer="adamw_torch"))
     if job.engine in (Engine.FSDP1, Engine.FSDP2) and job.grad_accum > 1 and job.lora is None:

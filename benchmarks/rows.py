@@ -35,7 +35,10 @@ from zplan.spec import (
 
 DATA = Path(__file__).parent / "data" / "measured.yaml"
 NODE_SIZE = 8
+OLD_TORCH = re.compile(r"torch (1\.|2\.[0-5](\.|\b))")
+"""A row that names a torch up to 2.5 (before 2025) ran with transformers 4, up to 4.4x: of some families it is other code."""
 UNSAID_ADAMW = "form of AdamW not stated: fused assumed; torch's foreach form needs one more copy at the step"
+DEFAULT_CHECKPOINTING = "activation checkpointing is the framework's default: full assumed, off possible"
 UNSAID_CHECKPOINTING = "activation checkpointing not stated: none assumed"
 
 
@@ -84,7 +87,7 @@ def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
         cluster, replicas = _cluster(row, notes, memory)
         if engine is Engine.DDP and cluster.gpus == 1:
             engine = Engine.SINGLE
-        job = _job(row, engine, stage, notes, memory)
+        job = _job(row, model.family, engine, stage, notes, memory)
     except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
     plan = Plan(model=model, cluster=cluster, job=job)
@@ -108,8 +111,8 @@ def _refuse(row: Row, notes: list[str], memory: bool) -> None:
     for key in ("micro_batch", "seq", "n_gpus"):
         if not isinstance(row.get(key), int):
             raise NoPlanError(f"{key} is not known")
-    if _offloads_activations(row) and not (memory and text(row, "act_ckpt").startswith("full")):
-        raise NoPlanError("activations are offloaded")
+    if _offloads_activations(row) and not text(row, "act_ckpt").startswith("full"):
+        raise NoPlanError("activations of blocks that are not checkpointed are offloaded")
 
 
 def _offloads_activations(row: Row) -> bool:
@@ -220,7 +223,8 @@ _OPTIMIZERS = (
 """Words of a row -> optimizer; the first that is found counts."""
 
 
-def _optimizer(row: Row, notes: list[str]) -> str:
+def optimizer_of(row: Row, notes: list[str]) -> str:
+    """The optimizer by its words; a note where they leave something open."""
     words = text(row, "optimizer")
     known = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, words)), None)
     if known is not None:
@@ -242,6 +246,7 @@ def _optimizer(row: Row, notes: list[str]) -> str:
 def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
     words = text(row, "act_ckpt")
     if words.startswith("full"):
+        notes.extend([DEFAULT_CHECKPOINTING] if "default" in words else [])
         return Checkpointing(kind="full", offloaded=_offloads_activations(row))
     if words.startswith("selective-op"):
         return Checkpointing(kind="selective-op")
@@ -253,8 +258,11 @@ def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
     raise NoPlanError(f"activation checkpointing {words or 'not stated'}")
 
 
-def _loss(row: Row) -> Loss:
+def _loss(row: Row, family: str, notes: list[str]) -> Loss:
     words = text(row, "ce")
+    if family == "gpt_bigcode" and OLD_TORCH.search(everything(row)) and "standard" in words:
+        notes.append("transformers 4's loss of GPT BigCode, on 16-bit logits: 8 bytes per logit instead of 12")
+        return Loss.IN_PLACE
     if "fused-linear" in words or "cutcross" in words or "cut cross" in words:
         return Loss.FUSED
     if "fused" in words:
@@ -335,7 +343,7 @@ def _quantize(words: str, notes: list[str]) -> Quantize:
     return Quantize.NF4_DOUBLE if re.search(r"-dq|double", words) else Quantize.NF4
 
 
-def _job(row: Row, engine: Engine, stage: int, notes: list[str], memory: bool) -> Job:
+def _job(row: Row, family: str, engine: Engine, stage: int, notes: list[str], memory: bool) -> Job:
     lora = _lora(row, notes)
     quantize = None
     if row.get("method") == "qlora":
@@ -345,13 +353,13 @@ def _job(row: Row, engine: Engine, stage: int, notes: list[str], memory: bool) -
         stage=stage,
         offload=_offload(row, engine),
         precision=_precision(row),
-        optimizer=_optimizer(row, notes),
+        optimizer=optimizer_of(row, notes),
         micro_batch=int(row["micro_batch"]),
         seq_len=int(row["seq"]),
         grad_accum=_grad_accum(row, notes),
         checkpointing=_checkpointing(row, notes, memory),
         attention=attention_of(row),
-        loss=_loss(row),
+        loss=_loss(row, family, notes),
         implementation=implementation_of(row),
         compile=bool(row.get("compile")),
         lora=lora,

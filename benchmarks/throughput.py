@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from fit import leave_one_source_out
 from rows import Skipped, load_rows, row_plan
 
 from zplan.advice.timing import step_time
@@ -36,6 +37,8 @@ class Answer:
     measured: float
     predicted: float
     bound_by: str
+    plan: Plan
+    replicas: int
 
     @property
     def error(self) -> float:
@@ -84,6 +87,8 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         measured=measured,
         predicted=time.tokens_per_second_per_gpu,
         bound_by=time.bound_by,
+        plan=made.plan,
+        replicas=made.replicas,
     )
 
 
@@ -127,6 +132,10 @@ def report(path: Path | None) -> dict[str, Any]:
         "p90": percentile(errors, 0.9),
         "pairs": pairs,
         "pairs_right": right,
+        "leave_one_source_out": leave_one_source_out(
+            [(one.source, one.plan, one.replicas, one.measured) for one in answers]
+        ),
+        "why_unanswered": dict(Counter(why_kind(one.why) for one in results if isinstance(one, Skipped)).most_common()),
         "core": _figures([one for one in answers if one.id in core]),
         "sources": {name: _figures(members) for name, members in sorted(sources.items())},
         "unanswered": [{"id": one.id, "why": one.why} for one in results if isinstance(one, Skipped)],
@@ -135,6 +144,11 @@ def report(path: Path | None) -> dict[str, Any]:
             for one in sorted(answers, key=lambda one: -abs(one.error))[:12]
         ],
     }
+
+
+def why_kind(why: str) -> str:
+    """A reason without the particulars of its row."""
+    return re.sub(r"[\d.]+ times", "several times", re.sub(r"( \(.*\)|: .*)$", "", why))
 
 
 def _figures(answers: list[Answer]) -> dict[str, Any]:
@@ -166,6 +180,12 @@ def main() -> None:
     for name, figures in result["sources"].items():
         line = f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  bias"
         print(f"{line} {_percent(figures['bias']):>7s}  pairs {figures['pairs_right']}/{figures['pairs']}")
+    out = result["leave_one_source_out"]
+    print(f"leave one source out: median {_percent(out['median'])}, 90th percentile {_percent(out['p90'])}")
+    for name, figures in out["sources"].items():
+        print(f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  when left out")
+    for why, count in result["why_unanswered"].items():
+        print(f"  {count:3d} not answered: {why}")
     if options.all:
         for row in load_rows(options.data):
             if not (row.get("throughput") or {}).get("value"):

@@ -75,7 +75,7 @@ Sizes: `GB` is 10^9 and `GiB` 2^30 bytes. A memory size without a unit is in GiB
 
 def environment(home: Path | None = None) -> dict[str, str]:
     """What commands are run with: a fixed width, no colours, and for a page that is run in order a home of its own."""
-    keep = ("PATH", "HOME", "SYSTEMROOT", "VIRTUAL_ENV")
+    keep = ("PATH", "HOME", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH")
     kept = {name: os.environ[name] for name in keep if name in os.environ}
     kept["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
     own = {"HOME": str(home)} if home else {"ZPLAN_NO_CACHE": "1"}

@@ -100,5 +100,5 @@ def an_estimate(
         worst_rank=7,
         worst_rank_peak_bytes=(peak_gib + 1) * GIB,
         verdict=verdict,
-        verdict_because=because,
+        why=lambda: because,
     )

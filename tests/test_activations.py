@@ -147,8 +147,9 @@ def test_biases_that_a_table_does_not_know_come_before_their_matrix() -> None:
 
 FRESH = [
     ("llama", ComputeMode.CAST, Attention.FLASH, False),
-    ("llama", ComputeMode.CAST, Attention.SDPA, True),
+    ("mistral", ComputeMode.CAST, Attention.SDPA, True),
     ("llama", ComputeMode.CAST, Attention.EAGER, False),
+    ("phi", ComputeMode.FP32, Attention.EAGER, True),
     ("qwen3", ComputeMode.CAST, Attention.FLASH, True),
     ("gemma2", ComputeMode.CAST, Attention.FLASH, False),
     ("gpt2", ComputeMode.CAST, Attention.FLASH, False),
@@ -171,13 +172,19 @@ def test_tables_are_what_the_installed_model_code_does(
 
 
 @pytest.mark.parametrize(
-    ("family", "way"), [("llama", "mode=ComputeMode.AUTOCAST"), ("opt", "mode=ComputeMode.MIXED, lora=True")]
+    ("family", "way"),
+    [
+        ("llama", "mode=ComputeMode.AUTOCAST, attention=Attention.EAGER"),
+        ("opt", "mode=ComputeMode.MIXED, lora=True"),
+        ("mixtral", "mode=ComputeMode.CAST, lora=True"),
+    ],
 )
 def test_autocast_tables_are_what_the_installed_model_code_does(family: str, way: str) -> None:
     """In a process of its own: CUDA's autocast lists on the CPU stay for the life of a process."""
     pytest.importorskip("transformers")
     code = (
         "from zplan.memory.activations.base import ComputeMode\n"
+        "from zplan.spec import Attention\n"
         "from zplan.verify.derive.check import differences\n"
         "from zplan.verify.derive.derive import Way\n"
         "from zplan.verify.derive.families import FAMILIES, UNTIED\n"

@@ -1,88 +1,73 @@
-"""Adapters as a term of their own: by arithmetic, and as the engines hold them in dry runs."""
+"""Where peft puts adapters: on layers, and on the stacked experts and routers of model types whose checkpoints it translates."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from math import prod
+from random import Random
 from typing import Any
 
 import pytest
 
-from zplan.cli.options import PlanOptions
-from zplan.cli.plan import build_plans
-from zplan.inputs.model import resolve_model
-from zplan.memory.estimate import estimate
-from zplan.memory.explain import explain_term
-from zplan.spec import ClusterSpec, Engine, Job, Lora, ModelSpec, Plan
+from zplan.inputs.hf import read_config
+from zplan.inputs.presets import load_model
+from zplan.memory.adapted import Adapter, with_adapters
+from zplan.memory.params import layout
+from zplan.spec import Lora
+from zplan.verify.derive.families import FAMILIES
 
-H, F, V, LAYERS, S = 256, 512, 4096, 2, 256
-CONFIG: dict[str, Any] = {
-    **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": V, "hidden_size": H},
-    **{"intermediate_size": F, "num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2},
-}
-ADAPTERS = LAYERS * 8 * (2 * (H + H) + 2 * (H + H // 2) + 2 * (H + F) + (F + H))
-"""r x (fan-in + fan-out) of q, o, k, v, gate, up and down."""
-JOBS = {
-    "zero2": Job(stage=2, lora=Lora(rank=8), seq_len=S),
-    "zero3": Job(stage=3, lora=Lora(rank=8), seq_len=S),
-    "fsdp2": Job(engine=Engine.FSDP2, stage=3, lora=Lora(rank=8), seq_len=S),
-    "ddp": Job(engine=Engine.DDP, lora=Lora(rank=8), seq_len=S),
-}
-BYTES = {"zero2": 2 * ADAPTERS, "zero3": 4 * ADAPTERS // 4, "fsdp2": 4 * ADAPTERS // 4, "ddp": 4 * ADAPTERS}
-"""On each of 4 ranks; all sizes divide."""
+ALL = ("all-linear",)
+MOE = ("mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3")
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
-    path = tmp_path_factory.mktemp("model") / "config.json"
-    path.write_text(json.dumps(CONFIG), encoding="utf-8")
-    return resolve_model(params=None, model=str(path))
+# One block of Mixtral 8x7B, rank 16: q and o 2 x 16 (4096 + 4096), k and v 2 x 16 (4096 + 1024), router 16 (4096 + 8),
+# 8 experts with gate and up in one matrix of doubled rank, 32 (4096 + 28672), and down, 16 (14336 + 4096).
+def test_a_block_of_mixtral_by_hand() -> None:
+    attention = 2 * 16 * 8192 + 2 * 16 * 5120
+    experts = 8 * 32 * (4096 + 28672) + 8 * 16 * (14336 + 4096)
+    expected = 32 * (attention + 16 * 4104 + experts)
+    assert layout(load_model("mixtral-8x7b"), Lora(rank=16)).adapters == expected == 359_665_664
 
 
-@pytest.fixture(scope="module")
-def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "deepspeed", "peft"):
-        pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
-
-    with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
+# Qwen1.5-MoE keeps its old names: all-linear finds attention, the shared expert and its gate, but neither router nor experts.
+def test_a_block_of_qwen2_moe_by_hand() -> None:
+    block = 4 * 16 * (2048 + 2048) + 3 * 16 * (2048 + 5632) + 16 * (2048 + 1)
+    assert layout(load_model("qwen1.5-moe-a2.7b"), Lora(rank=16)).adapters == 24 * block
 
 
-def plan_of(model: ModelSpec, name: str) -> Plan:
-    return Plan(model=model, cluster=ClusterSpec(gpus=4, nodes=1), job=JOBS[name])
+# peft and transformers warn of much that does not matter here, as of a rank pattern that names a parameter and no layer.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("family", "targets"),
+    [
+        *((family, ALL) for family in (*MOE, "llama", "gpt2", "gpt_neox", "falcon")),
+        *((family, ("q_proj", "v_proj")) for family in ("mixtral", "qwen2_moe", "qwen3_moe")),
+        ("mixtral", ("q_proj", "w1", "w2", "w3")),
+        ("qwen3_moe", ("q_proj", "gate_proj", "up_proj")),
+        ("deepseek_v3", ("o_proj", "down_proj")),
+    ],
+)
+def test_names_and_shapes_are_what_peft_makes(family: str, targets: tuple[str, ...]) -> None:
+    peft = pytest.importorskip("peft")
+    import torch
+    from transformers import AutoConfig
 
+    from zplan.verify.derive.trace import build, clean
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", JOBS)
-def test_engines_hold_the_adapters_that_are_predicted(
-    measured: dict[str, Future[dict[str, Any]]], model: ModelSpec, name: str
-) -> None:
-    found = estimate(plan_of(model, name))
-    terms = measured[name].result()["terms"]["step"]
-    assert terms["adapters"] == found.steady["adapters"] == BYTES[name]
-    # rotary frequencies are among the parameters that a run counts
-    assert terms["params"] == pytest.approx(found.steady["params"], abs=1024)
-
-
-@pytest.mark.parametrize("engine", ["deepspeed", "fsdp2", "fsdp1", "ddp"])
-@pytest.mark.parametrize("quantize", [None, "nf4", "int8"])
-def test_terms_still_sum_up(engine: str, quantize: str | None) -> None:
-    for plan in build_plans(
-        PlanOptions(model="llama-3.1-8b", gpus="8", engine=engine, lora="16", quantize=quantize)
-    ).plans:
-        found = estimate(plan)
-        assert found.steady.get("adapters", 0) > 0 or plan.job.offload.value == "all"
-        assert all(size >= 0 for size in found.steady.values())
-        for moment in found.moments:
-            assert sum(moment.terms.values()) == moment.total_bytes
-            assert all(size > 0 for size in moment.terms.values())
-            for key in ("adapters", "quantized_params"):
-                if key in moment.terms:
-                    assert "not modelled" not in explain_term(found, moment, key).formula
-
-
-def test_without_adapters_there_is_no_term() -> None:
-    for plan in build_plans(PlanOptions(params="7B", gpus="8")).plans:
-        assert all("adapters" not in moment.terms for moment in estimate(plan).moments)
+    known = FAMILIES[family]
+    config: Any = {"num_hidden_layers": known.layers, **known.config(known.draw(Random(3))), **known.variants[0]}
+    hf = AutoConfig.for_model(family, **config)
+    spec = read_config(json.loads(hf.to_json_string(use_diff=False)), name="t", source="t")
+    wanted = "all-linear" if targets == ALL else list(targets)
+    lora = peft.LoraConfig(r=4, target_modules=wanted, task_type="CAUSAL_LM", init_lora_weights=False)
+    model = peft.get_peft_model(build(hf, "eager", torch.bfloat16, "meta"), lora)
+    made = [(clean(name), tuple(item.shape)) for name, item in model.named_parameters()]
+    told = []
+    for index, kind in enumerate(spec.layers):
+        for item in with_adapters(spec.block_kinds[kind].weights, Lora(rank=4, targets=targets), family):
+            pairs = item.matrices() if isinstance(item, Adapter) else ((item.name, item.shape),)
+            told += [(f"{spec.trunk}.{index}.{name}", shape) for name, shape in pairs]
+    assert [pair for pair in made if pair[0].startswith(f"{spec.trunk}.")] == told
+    trained = sum(item.numel() for item in model.parameters() if item.requires_grad)
+    assert trained == sum(prod(shape) for name, shape in told if ".lora_" in name)
+    assert trained == layout(spec, Lora(rank=4, targets=targets)).adapters

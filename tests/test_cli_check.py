@@ -300,3 +300,41 @@ def test_checking_imports_no_engine():
     command = [sys.executable, "-c", code, "check", "ds.json", *MODEL]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["many.json", "many.yaml"])
+def test_a_file_with_more_keys_than_anybody_writes_is_refused_at_once(name, capsys):
+    """Each unknown key is looked up among the known ones: 200,000 of them would take minutes."""
+    keys = {"zero_optimization": {"stage": 2}, **{f"k{i}": i for i in range(20_000)}}
+    text = json.dumps(keys) if name.endswith("json") else "".join(f"k{i}: {i}\n" for i in range(20_000))
+    start = time.monotonic()
+    code, err = failure(capsys, "check", write(text, name), *MODEL)
+    assert code == 2 and "keys, which is too many for a config" in err
+    assert time.monotonic() - start < 10
+
+
+def test_a_key_of_a_million_characters_is_not_repeated(capsys):
+    code, err = failure(capsys, "check", write({"zero_optimization": {"stage": 2}, "k" * 1_000_000: 1}), *MODEL)
+    assert code == 2 and len(err) < 400 and "1,000,000 characters" in err
+
+
+def test_a_yaml_is_known_by_its_first_line_where_its_name_tells_nothing(capsys):
+    text = (
+        "# as accelerate writes it\ncompute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 8\n"
+    )
+    assert answer(capsys, "check", write(text, "launch.cfg"), *MODEL)["kind"] == "accelerate"
+    assert answer(capsys, "check", write(GOOD, "ds.cfg"), *MODEL)["kind"] == "deepspeed"
+
+
+def test_the_fsdp_part_alone_leaves_the_rest_to_the_options(capsys):
+    part = {"fsdp": True, "fsdp_config": {"version": 2, "reshard_after_forward": True}}
+    found = answer(capsys, "check", write(part), *MODEL)["plans"][0]
+    assert (found["engine"], found["precision"], found["micro_batch"], found["optimizer"]) == (
+        "fsdp2",
+        "bf16",
+        1,
+        "adamw",
+    )
+    whole = answer(capsys, "check", write({**part, "output_dir": "out"}, "args.json"), *MODEL)["plans"][0]
+    # TrainingArguments have defaults of their own: fp32 unless bf16 or fp16 is on, 8 sequences per device.
+    assert (whole["precision"], whole["micro_batch"]) == ("fp32", 8)

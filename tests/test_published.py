@@ -20,6 +20,7 @@ from zplan.memory.implementations import (
     LITGPT,
     LITGPT_LONGEST_FIRST,
     block_difference,
+    head_casts_bytes,
     head_difference,
     product_input_bytes,
 )
@@ -442,6 +443,47 @@ def test_litgpts_head_with_packed_weights() -> None:
     assert head_difference(model, replace(job, quantize=None), 100) == (logits, logits)
 
 
+def test_autocast_casts_a_frozen_head_anew_for_every_chunk() -> None:
+    model = load_model("llama-2-7b")
+    job = Job(engine=Engine.SINGLE, implementation=LITGPT, loss=Loss.CHUNKED, lora=Lora(rank=8, fp32_base=True))
+    cluster = ClusterSpec(gpus=1, nodes=1)
+
+    def loss_bytes(lora: Lora, seq: int) -> int:
+        plan = Plan(model=model, cluster=cluster, job=replace(job, lora=lora, seq_len=seq))
+        return max(one.total_bytes for one in estimate(plan).moments if (one.phase, one.name) == ("forward", "loss"))
+
+    # 1,034 tokens are nine chunks of up to 128; the first copy is the one that every implementation makes.
+    assert head_casts_bytes(model, 1034) == 8 * 2 * 32000 * 4096
+    assert head_casts_bytes(model, 128) == 0
+    # The 129th token opens a chunk of its own, and with it a copy: one token alone needs a few MB.
+    copy = 2 * 32000 * 4096
+    frozen = Lora(rank=8, fp32_base=True)
+    assert copy < loss_bytes(frozen, 129) - loss_bytes(frozen, 128) < 1.1 * copy
+    assert loss_bytes(frozen, 128) - loss_bytes(frozen, 127) < 0.1 * copy
+    assert loss_bytes(Lora(rank=8), 129) - loss_bytes(Lora(rank=8), 128) < 0.1 * copy
+
+
+def test_torch_caches_casts_of_trainable_weights_alone() -> None:
+    torch = pytest.importorskip("torch")
+    head = torch.nn.Linear(64, 512, bias=False)
+    for trains, copies in ((True, 1), (False, 3)):
+        head.weight.requires_grad_(trains)
+        kept: set[int] = set()
+
+        def pack(tensor: Any, kept: set[int] = kept) -> Any:
+            if {64, 512} <= set(tensor.shape):
+                kept.add(tensor.untyped_storage().data_ptr())
+            return tensor
+
+        states = torch.randn(1, 300, 64, requires_grad=True)
+        with (
+            torch.autocast("cpu", torch.bfloat16),
+            torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+        ):
+            logits = [head(chunk) for chunk in states.split(128, dim=1)]
+        assert (len(logits), len(kept)) == (3, copies)
+
+
 def test_an_unpacked_head_is_packed_by_lightning_alone() -> None:
     job = Job(engine=Engine.SINGLE, lora=LORA, quantize=Quantize.NF4, precision=Precision.BF16_PURE)
     theirs = estimate(_plan(replace(job, implementation=LITGPT, loss=Loss.CHUNKED))).steady
@@ -472,3 +514,23 @@ def test_scratch_inside_kernels() -> None:
     assert kernel_scratch_bytes(_plan(Job(attention=Attention.EAGER))) == int(WORKSPACE.high)
     # :4096:2:16:8 in KiB, twice.
     assert int(WORKSPACE.low) == 2 * (2 * 4096 + 8 * 16) * 1024
+
+
+def test_transformers_4s_loss_of_gpt_bigcode_keeps_16_bit_logits() -> None:
+    """Rows that name torch 2.4 ran with transformers 4, whose GPT BigCode hands 16-bit logits to the loss."""
+    old = {**BASE, "ce": "HF standard: bf16 logits + fp32 upcast", "note": "torch 2.4.1"}
+    notes: list[str] = []
+    assert rows_module._loss(old, "gpt_bigcode", notes) is Loss.IN_PLACE and notes
+    assert rows_module._loss(old, "llama", []) is Loss.STANDARD
+    assert rows_module._loss({**old, "note": "torch 2.8"}, "gpt_bigcode", []) is Loss.STANDARD
+    assert rows_module._loss({**old, "note": ""}, "gpt_bigcode", []) is Loss.STANDARD
+
+
+def test_a_frameworks_default_checkpointing_may_be_off() -> None:
+    told = {**BASE, "act_ckpt": "full"}
+    default = {**BASE, "act_ckpt": "full (LLaMA-Factory default)"}
+    found = published.answer({**default, "measured_gib_per_gpu": 20, "measured": {"kind_class": "nvidia_smi"}})
+    certain = published.answer({**told, "measured_gib_per_gpu": 20, "measured": {"kind_class": "nvidia_smi"}})
+    assert isinstance(found, published.Answer) and isinstance(certain, published.Answer)
+    assert (found.low, found.expected) == (certain.low, certain.expected)
+    assert found.high > certain.high

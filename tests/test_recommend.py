@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zplan.advice.decision import decide
+from zplan.advice.effort import efforts
 from zplan.advice.goals import Goal
 from zplan.advice.recommend import recommend
 from zplan.advice.search import SearchResult, rank, search
@@ -167,7 +168,51 @@ def test_without_a_card_habit_decides() -> None:
     assert found.recommended is not None
     assert found.recommended.strategy.stage == 0
     assert found.recommended.time is None
-    assert any(step.answer == "not known" for step in found.decision)
+    step = next(step for step in found.decision if step.question == "Is another way that fits faster?")
+    # Accumulated to the same number of sequences, stage 0 sends 2 P per step however many micro-steps it takes; stage 2 and 3
+    # send again in each of them.
+    assert step.answer == "no"
+    assert "stage 0 sends 2 P, recomputes nothing" in step.because
+
+
+def test_without_a_card_what_only_a_card_can_tell_is_left_open() -> None:
+    """24 GiB: stage 3 with part of the optimizer offloaded must recompute, with everything offloaded it copies more instead."""
+    question = _question(8, 24, host_gib=None)
+    question = replace(question, base=replace(question.base, cluster=replace(question.base.cluster, gpu=None)))
+    step = next(s for s in recommend([question]).decision if s.question == "Is another way that fits faster?")
+    assert step.answer == "depends on the card"
+    assert "recomputes 100% of forward" in step.because and "recomputes nothing" in step.because
+
+
+@pytest.mark.parametrize(
+    ("stage", "offload", "accum", "sent", "copied"),
+    [
+        (0, Offload.NONE, 4, 2, 0),
+        (1, Offload.NONE, 4, 2, 0),
+        (2, Offload.NONE, 4, 5, 0),
+        (3, Offload.NONE, 4, 12, 0),
+        # Four times 1/8 of the gradients out, once 1/8 of the weights back.
+        (2, Offload.OPTIMIZER, 4, 5, 5 / 8),
+        # And every weight of the shard in twice per micro-step.
+        (3, Offload.ALL, 4, 12, 5 / 8 + 2 * 4 / 8),
+    ],
+)
+def test_effort_needs_no_card(stage: int, offload: Offload, accum: int, sent: float, copied: float) -> None:
+    base = _question(8, 80).base
+    cluster = replace(base.cluster, gpu=None)
+    plan = replace(base, cluster=cluster, job=Job(stage=stage, offload=offload, grad_accum=accum))
+    sequences, (found,) = efforts([plan])
+    assert sequences == accum
+    assert (found.sent, found.copied, found.recomputed) == (pytest.approx(sent), pytest.approx(copied), 0)
+
+
+def test_efforts_are_compared_over_the_same_sequences() -> None:
+    base = _question(8, 80).base
+    plans = [replace(base, job=Job(stage=stage, micro_batch=micro)) for stage, micro in ((1, 3), (3, 4))]
+    sequences, (first, third) = efforts(plans)
+    assert sequences == 12
+    assert (first.sent, third.sent) == (2, 9)
+    assert first.no_more_than(third) and not third.no_more_than(first)
 
 
 def test_what_does_not_fit_is_rejected_with_what_is_missing() -> None:
@@ -371,3 +416,95 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], args: tuple[str, ...], me
     assert message in first
     assert second.startswith("hint: ")
     assert hint in second
+
+
+# What is written can be run, and priced
+
+
+def _recommended(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert run(["recommend", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("engine", "fmt", "name"),
+    [
+        ("deepspeed", "deepspeed", "ds_config.json"),
+        ("deepspeed", "trainer", "args.json"),
+        ("deepspeed", "accelerate", "launch.yaml"),
+        ("fsdp2", "fsdp", "fsdp.json"),
+        ("fsdp2", "accelerate", "launch.yaml"),
+        ("fsdp1", "trainer", "args.json"),
+        ("ddp", "accelerate", "launch.yaml"),
+    ],
+)
+def test_every_written_config_prices_as_the_plan(
+    capsys: pytest.CaptureFixture[str], engine: str, fmt: str, name: str
+) -> None:
+    base = ["--model", "tinyllama-1.1b", "--gpus", "4", "--gpu", "a100-40g", "--engine", engine]
+    best = _recommended(capsys, *base, "--write", name, "--format", fmt)["recommended"]
+    # What a config cannot say is said beside it; what it can say must not be needed.
+    flags = ["--checkpointing", best["checkpointing"], "--loss", best["options"]["loss"]]
+    if fmt in ("fsdp", "accelerate"):
+        flags += ["--micro-batch", str(best["micro_batch"])]
+    assert run(["check", name, *base[:6], *flags, "--json"]) == 0
+    priced = json.loads(capsys.readouterr().out)["plans"][0]
+    assert (priced["engine"], priced["stage"]) == (best["engine"], best["stage"])
+    assert priced["gpu"]["allocated_peak_bytes"] == best["gpu"]["allocated_peak_bytes"]
+
+
+def test_an_accelerate_yaml_comes_with_the_deepspeed_config_that_it_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """24 GB cards: buckets of their own, or a part of the optimizer offloaded, which accelerate's keys cannot say."""
+    base = ["--params", "13B", "--gpus", "8", "--gpu-mem", "24", "--host-mem", "800"]
+    command = [*base, "--write", "launch.yaml", "--format", "accelerate"]
+    _recommended(capsys, *command)
+    assert "deepspeed_config_file: ds_config.json" in (tmp_path / "launch.yaml").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "ds_config.json").read_text(encoding="utf-8"))["zero_optimization"]["stage"] >= 2
+    (tmp_path / "launch.yaml").unlink()
+    # Neither is written where one of them is somebody's own.
+    assert run(["recommend", *command]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "ds_config.json' exists" in err
+    assert not (tmp_path / "launch.yaml").exists()
+
+
+def test_the_command_to_verify_carries_what_has_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ["--params", "13B", "--gpus", "8", "--gpu-mem", "24", "--host-mem", "800"]
+    assert run(["recommend", *base]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    verify = next(line for line in lines if line.startswith("zplan verify"))
+    assert verify.endswith("--ds-config ds_config.json")
+
+
+def test_no_recommendation_is_a_setting_that_a_published_run_failed_with() -> None:
+    """Core rows that ran out of memory: asked with all their settings, the answer never says that they fit."""
+    import sys
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+    from rows import RowPlan, load_rows, row_plan
+
+    seen = 0
+    for row in load_rows():
+        made = row_plan(row, memory=True)
+        if not row.get("core") or str(row.get("outcome")).lower() != "oom" or not isinstance(made, RowPlan):
+            continue
+        job = made.plan.job
+        known = Pins(
+            stage=job.stage,
+            offload=job.offload,
+            micro_batch=job.micro_batch,
+            checkpointing=job.checkpointing,
+            loss=job.loss,
+            grad_accum=job.grad_accum,
+        )
+        try:
+            pinned, free = (recommend([Question(base=made.plan, pins=pins)]) for pins in (known, Pins()))
+        except ZplanError:
+            continue
+        seen += 1
+        assert pinned.recommended is None or pinned.recommended.memory.verdict == "tight", row["id"]
+        assert free.recommended is None or free.recommended.plan.job != job, row["id"]
+    assert seen >= 8

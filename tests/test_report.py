@@ -203,7 +203,7 @@ def _hostile(report: Report) -> Report:
         plan=plan,
         moments=(*report.chosen.moments, moment),
         peak_moment=moment,
-        verdict_because=HOSTILE,
+        why=lambda: HOSTILE,
         host=replace(report.chosen.host, terms={HOSTILE: GIB}),
     )
     sweep = report.sweep

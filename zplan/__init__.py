@@ -5,7 +5,7 @@ The public API: these names, and the values in :mod:`zplan.spec`. Names are impo
 
     import zplan
 
-    model = zplan.resolve_model(params="7B", model=None)
+    model = zplan.resolve_model(params="7B")
     cluster, _ = zplan.build_cluster(gpus=8, gpu_mem_bytes=80 * 2**30)
     plan = zplan.Plan(model=model, cluster=cluster, job=zplan.Job(stage=2))
     zplan.estimate(plan).allocated_peak_bytes
@@ -16,12 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zplan.advice.recommend import recommend
     from zplan.advice.space import Question
+    from zplan.api import build_cluster, estimate, recommend, resolve_model
     from zplan.errors import ZplanError
-    from zplan.inputs.cluster import build_cluster
-    from zplan.inputs.model import resolve_model
-    from zplan.memory.estimate import estimate
     from zplan.memory.moments import Estimate
     from zplan.spec import Checkpointing, ClusterSpec, Engine, Job, ModelSpec, Offload, Plan
 
@@ -29,9 +26,9 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ZplanError": "zplan.errors",
-    "build_cluster": "zplan.inputs.cluster",
-    "resolve_model": "zplan.inputs.model",
-    "estimate": "zplan.memory.estimate",
+    "build_cluster": "zplan.api",
+    "resolve_model": "zplan.api",
+    "estimate": "zplan.api",
     "Estimate": "zplan.memory.moments",
     "Checkpointing": "zplan.spec",
     "ClusterSpec": "zplan.spec",
@@ -41,7 +38,7 @@ _HOME = {
     "Offload": "zplan.spec",
     "Plan": "zplan.spec",
     "Question": "zplan.advice.space",
-    "recommend": "zplan.advice.recommend",
+    "recommend": "zplan.api",
 }
 
 __all__ = [

@@ -362,6 +362,10 @@ class Job:
     """Whose memory is asked for."""
     deepspeed: DeepSpeedOptions = DEFAULT_DEEPSPEED
 
+    def __hash__(self) -> int:
+        """Of what sweeps vary most: a job is hashed for every plan that is priced, and its forty knobs would be most of that."""
+        return hash((self.stage, self.micro_batch, self.seq_len, self.grad_accum, self.checkpointing.kind, self.rank))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beyond:

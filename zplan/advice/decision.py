@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from zplan.advice import rates
+from zplan.advice.effort import efforts
 from zplan.advice.search import Outcome, Priced, SearchResult, rank
 from zplan.advice.space import Question, Strategy
 from zplan.spec import ClusterSpec, Offload, OffloadTo
@@ -186,14 +187,16 @@ def shortfall(shown: Priced, unit: Unit = Unit.GIB) -> str:
     )
 
 
+_ASK_FASTER = "Is another way that fits faster?"
+
+
 def _compare(question: Question, result: SearchResult, habit: Priced, best: Priced, unit: Unit) -> Step:
     """Habit against the clock."""
-    ask = "Is another way that fits faster?"
+    ask = _ASK_FASTER
     base = question.base.job
     name = habit.strategy.label(base)
     if best.time is None or habit.time is None:
-        because = f"without a card (--gpu) there is no speed to compare: the order of habit decides for {name}"
-        return Step(question=ask, answer="not known", because=because, shown=habit)
+        return _compare_effort(question, result, habit)
     others = sorted(
         (o.best for o in result.outcomes if o.best is not None and o.best.strategy != best.strategy),
         key=lambda one: rank(one.plan, one.time, one.strategy),
@@ -210,6 +213,31 @@ def _compare(question: Question, result: SearchResult, habit: Priced, best: Pric
         f"{_waits(best)}, {_waits(habit)}"
     )
     return Step(question=ask, answer=f"yes, {best.strategy.label(base)}", because=because, shown=best)
+
+
+def _compare_effort(question: Question, result: SearchResult, habit: Priced) -> Step:
+    """Habit against the other ways where no card is named: by what is sent, copied and computed again for the same tokens."""
+    base = question.base.job
+    others = [o.best for o in result.outcomes if o.best is not None and o.best.strategy != habit.strategy]
+    rivals = [one for one in others if not _does_less(habit, one)]
+    shown = [habit, *(rivals or others)[:3]]
+    sequences, found = efforts([one.plan for one in shown])
+    told = [f"{one.strategy.label(base)} {effort.text()}" for one, effort in zip(shown, found, strict=True)]
+    words = f"per step of {sequences} sequence{'s' if sequences > 1 else ''} per GPU {'; '.join(told)}"
+    name = habit.strategy.label(base)
+    if not others:
+        because = f"nothing but {name} fits; tokens per second need a card (--gpu)"
+    elif not rivals:
+        because = f"none does less, whatever the card: {words}. Tokens per second need a card (--gpu)"
+    else:
+        because = f"{words}; which is faster only a card tells (--gpu), so the order of habit decides for {name}"
+    return Step(question=_ASK_FASTER, answer="depends on the card" if rivals else "no", because=because, shown=habit)
+
+
+def _does_less(one: Priced, other: Priced) -> bool:
+    """Whether ``one`` is at least as fast as ``other`` on any card."""
+    mine, its = efforts([one.plan, other.plan])[1]
+    return mine.no_more_than(its)
 
 
 def _waits(priced: Priced) -> str:

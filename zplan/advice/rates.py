@@ -1,10 +1,11 @@
 """How fast hardware works in practice: shares of data-sheet figures, each cited or fitted over all rows at once.
 
 "Fitted" means: chosen for all cards, engines and sources together to bring down the error of
-``benchmarks/throughput.py`` over its own 131 rows. IN_TRAINING, TILE, OVERLAP and MEMORY_SHARE were scanned together
-on a coarse grid and rounded; the median error is 8.8 % with all rows, and 10 % on sources that were left out of the
-scan. The launch costs were scanned one by one and rest on few rows, as said below. "Assumed" means that no row
-decides: the rows come out the same with any value from half to twice it.
+``benchmarks/throughput.py`` over its own rows. IN_TRAINING, TILE, OVERLAP and MEMORY_SHARE were scanned together
+on a coarse grid and rounded; the median error is 9 % with all rows, and 10 to 11 % on sources that were left out of the
+scan (the benchmark repeats that, leaving out one source after the other). The launch costs were scanned one by one and
+rest on few rows, as said below. "Assumed" means that no row decides: the rows come out the same with any value from half
+to twice it.
 """
 
 from __future__ import annotations

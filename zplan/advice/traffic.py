@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from zplan.advice import rates
+from zplan.advice.work import recomputed_share
 from zplan.memory.params import Layout, layout
 from zplan.memory.states import state_sizes
 from zplan.spec import ClusterSpec, Engine, Offload, OffloadTo, Plan, Quantize
@@ -73,8 +74,45 @@ def _gradient_bytes(plan: Plan) -> float:
     return state_sizes(job).grad
 
 
-def _sharded(plan: Plan, groups: Layout) -> tuple[float, float, float]:
-    """Stage 3 and FSDP: gather seconds, reduce seconds (per step), volume in units of P."""
+def collective_volume(plan: Plan) -> float:
+    """Elements that one rank sends in collectives per optimizer step, in units of P; needs no card.
+
+    Formula: DDP and stage 0 all-reduce, 2 P per step; stage 1 reduces and gathers once, 2 P; stage 2 reduces after every one of
+    G micro-steps, (G + 1) P; stage 3 gathers twice and reduces in each, 3 G P. With adapters only what trains is reduced.
+    Source: arXiv:1910.02054, section 7; see :func:`_collectives` and :func:`_sharded` for when each engine does it.
+    """
+    job, groups = plan.job, layout(plan.model, plan.job.lora)
+    if plan.cluster.gpus == 1:
+        return 0.0
+    micro, share = job.grad_accum, groups.trainable / max(1, groups.total + groups.adapters)
+    fsdp = job.engine in (Engine.FSDP1, Engine.FSDP2)
+    if fsdp or job.stage == 3:
+        passes = 1 if fsdp and job.stage == 2 else 2
+        return micro * passes + (1 if fsdp else micro) * share
+    if job.engine is Engine.DEEPSPEED and job.stage == 2:
+        return share * (1 + micro)
+    return 2 * share
+
+
+def host_volume(plan: Plan) -> float:
+    """Elements that one rank copies to and from the host per optimizer step, in units of P; needs no card.
+
+    Formula: with the optimizer offloaded G gradients out and one set of weights back, of a rank's own share; with parameters too
+    every weight comes in twice per micro-step.
+    """
+    job, groups = plan.job, layout(plan.model, plan.job.lora)
+    if job.offload is Offload.NONE:
+        return 0.0
+    whole = max(1, groups.total + groups.adapters)
+    ratio = job.deepspeed.offload_ratio if job.engine is Engine.DEEPSPEED and job.stage == 3 else 1.0
+    moved = groups.trainable / whole * ratio * (job.grad_accum + 1)
+    if job.offload is Offload.ALL:
+        moved += 2 * job.grad_accum
+    return moved / plan.cluster.gpus
+
+
+def _sharded(plan: Plan, groups: Layout) -> tuple[float, float]:
+    """Stage 3 and FSDP: gather seconds, reduce seconds (per step)."""
     job, cluster = plan.job, plan.cluster
     layers, micro = plan.model.num_layers + 1, job.grad_accum
     fsdp = job.engine in (Engine.FSDP1, Engine.FSDP2)
@@ -85,39 +123,34 @@ def _sharded(plan: Plan, groups: Layout) -> tuple[float, float, float]:
     qwz = 0.5 if job.deepspeed.quantized_weights and not fsdp else 1.0
     forward = ring_seconds(cluster, gathered * qwz, layers)
     if fsdp and job.stage == 2:
-        backward, passes = 0.0, 1
+        backward = 0.0
     elif job.hpz > 1 and not fsdp:
-        backward, passes = ring_seconds(_within_node(cluster, job.hpz), gathered * qwz, layers), 2
+        backward = ring_seconds(_within_node(cluster, job.hpz), gathered * qwz, layers)
     else:
-        backward, passes = forward, 2
+        backward = forward
     qgz = 0.25 if job.deepspeed.quantized_gradients and not fsdp else 1.0
     reduce = ring_seconds(cluster, groups.trainable * _gradient_bytes(plan) * qgz, layers)
     syncs = micro if not fsdp else 1
-    share = groups.trainable / max(1, groups.total + groups.adapters)
-    return micro * (forward + backward), syncs * reduce, micro * passes + syncs * share
+    return micro * (forward + backward), syncs * reduce
 
 
-def _collectives(plan: Plan, groups: Layout) -> tuple[float, float, float]:
-    """Overlapped seconds, exposed seconds, volume in units of P."""
+def _collectives(plan: Plan, groups: Layout) -> tuple[float, float]:
+    """Overlapped seconds, exposed seconds."""
     job, cluster = plan.job, plan.cluster
     if cluster.gpus == 1:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0
     if job.engine in (Engine.FSDP1, Engine.FSDP2) or job.stage == 3:
-        gather, reduce, volume = _sharded(plan, groups)
-        return gather + reduce, 0.0, volume
-    share = groups.trainable / max(1, groups.total + groups.adapters)
+        gather, reduce = _sharded(plan, groups)
+        return gather + reduce, 0.0
     size = groups.trainable * _gradient_bytes(plan)
     buckets = max(1.0, groups.trainable / max(1, job.deepspeed.reduce_bucket_size))
     once = ring_seconds(cluster, size, buckets)
     if job.engine is not Engine.DEEPSPEED or job.stage == 0:
-        return 2 * once, 0.0, 2 * share
+        return 2 * once, 0.0
     # Stage 2 reduces after every micro-step, stage 1 once; both gather the updated 16-bit parameters after the step.
     reduce = once * (job.grad_accum if job.stage == 2 else 1)
     gather = ring_seconds(cluster, groups.trainable * state_sizes(job).param, buckets)
-    volume = share * (1 + (job.grad_accum if job.stage == 2 else 1))
-    if job.deepspeed.overlap_comm:
-        return reduce, gather, volume
-    return 0.0, reduce + gather, volume
+    return (reduce, gather) if job.deepspeed.overlap_comm else (0.0, reduce + gather)
 
 
 def _offload(plan: Plan, groups: Layout) -> tuple[float, float, float, float]:
@@ -150,6 +183,20 @@ def _offload(plan: Plan, groups: Layout) -> tuple[float, float, float, float]:
     return overlapped, boundary, cpu, nvme
 
 
+def _checkpoint_copies(plan: Plan) -> float:
+    """Seconds of copying checkpointed blocks' inputs to the host in forward and back in backward, beside computation.
+
+    Formula: 2 T h bytes per checkpointed block, out and in.
+    Source: torchtune ``training/_activation_offloading.py`` (a stream of its own).
+    """
+    job, gpu = plan.job, plan.cluster.gpu
+    if not job.checkpointing.offloaded or gpu is None:
+        return 0.0
+    blocks = plan.model.num_layers * recomputed_share(plan.model, job)
+    once = 2.0 * job.micro_batch * job.seq_len * plan.model.hidden_size * blocks
+    return job.grad_accum * 2 * once / rates.host_link_rate(gpu)
+
+
 def _held_bytes(plan: Plan) -> float:
     """Bytes per element of the parameters that wait on the host."""
     if plan.job.quantize is not None:
@@ -172,14 +219,15 @@ def _between_replicas(plan: Plan, groups: Layout, replicas: int) -> float:
 def traffic(plan: Plan, replicas: int = 1) -> Traffic:
     """Seconds of communication in one optimizer step of a plan with a known card."""
     groups = layout(plan.model, plan.job.lora)
-    overlapped, exposed, volume = _collectives(plan, groups)
+    overlapped, exposed = _collectives(plan, groups)
     overlapped += _between_replicas(plan, groups, replicas)
     host_overlapped, host_boundary, cpu, nvme = _offload(plan, groups)
+    host_overlapped += _checkpoint_copies(plan)
     return Traffic(
         forward_backward=overlapped,
         boundary=exposed,
         over="network" if replicas > 1 else _slow_link(plan.cluster),
-        volume_elements=volume,
+        volume_elements=collective_volume(plan),
         host_overlapped=host_overlapped,
         host_boundary=host_boundary,
         cpu_optimizer=cpu,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zplan.memory.params import is_adapted
+from zplan.memory.activations.adapters import has_adapter
+from zplan.memory.activations.find import module_of
 from zplan.spec import Attention, Job, Lora, ModelSpec, WeightKind
 
 LAYER_NORM_FAMILIES = frozenset(
@@ -112,7 +113,7 @@ def model_shape(model: ModelSpec, lora: Lora | None) -> Shape:
                 key = (fan_in, fan_out, 1.0, True, trainable)
                 found[key] = found.get(key, 0) + layers
                 linear += layers * weight.numel
-                if is_adapted(weight, lora):
+                if lora is not None and has_adapter(weight, lora, module_of(kind.implementation)):
                     adapter_in += layers * fan_in
                     adapter_out += layers * fan_out
                     adapted += layers

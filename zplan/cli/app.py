@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from zplan.cli.command import Group
-from zplan.cli.output import closed_pipe, one_line
+from zplan.cli.output import closed_pipe, discard, emit, one_line
 from zplan.errors import ExitCode, ZplanError
 
 VERBS = {
@@ -29,6 +29,10 @@ VERBS = {
     "doctor": "zplan.cli.doctor",
 }
 """Verb -> module that has its ``app``, in the order of ``zplan --help``."""
+
+COMPLETION_FLAGS = {"--install-completion", "--show-completion"}
+COMPLETING = "_ZPLAN_COMPLETE"
+"""Set by a shell that asks what may follow."""
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
@@ -50,7 +54,7 @@ class LazyGroup(Group):
         return command
 
 
-app = typer.Typer(cls=LazyGroup, add_completion=False, context_settings=HELP_FLAGS)
+app = typer.Typer(cls=LazyGroup, add_completion=True, context_settings=HELP_FLAGS)
 
 
 def _show_version(wanted: bool) -> None:
@@ -88,7 +92,7 @@ def run(args: Sequence[str]) -> int:
         The exit code; anything worth saying has been written to stdout or stderr.
     """
     try:
-        code = get_command(app).main(args=list(args), prog_name="zplan", standalone_mode=False)
+        code = (_completion if set(args) & COMPLETION_FLAGS else _main)(args)
     except ZplanError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except BrokenPipeError:
@@ -96,22 +100,61 @@ def run(args: Sequence[str]) -> int:
         return ExitCode.OK
     except SystemExit as left:
         # rich and typer leave with 1 when the reader of what they print themselves (--help) has gone.
-        return ExitCode.OK if left.code == 1 else int(left.code or 0)
+        # fish takes 1 as: nothing to offer, so offer files.
+        return ExitCode.OK if left.code == 1 and COMPLETING not in os.environ else int(left.code or 0)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except Exception as error:
-        # typer moved its exceptions between versions; what they have in common is how they describe themselves.
-        describe = getattr(error, "format_message", None)
-        if describe is not None:
-            return _usage(error, describe(), args)
-        return _internal(error)
+        return _unforeseen(error, args)
     return code if isinstance(code, int) else ExitCode.OK
+
+
+def _unforeseen(error: Exception, args: Sequence[str]) -> int:
+    """What typer refuses, and what is a bug."""
+    if os.environ.get(COMPLETING):  # while somebody types, silence is better than any message
+        return ExitCode.INTERNAL
+    # typer moved its exceptions between versions; what they have in common is how they describe themselves.
+    describe = getattr(error, "format_message", None)
+    return _internal(error) if describe is None else _usage(error, describe(), args)
+
+
+def _main(args: Sequence[str]) -> Any:
+    return get_command(app).main(args=list(args), prog_name="zplan", standalone_mode=False)
+
+
+def _completion(args: Sequence[str]) -> int:
+    """Install or show the shell's part of completion; what typer says when it cannot is put into our form.
+
+    Raises:
+        ZplanError: a shell that typer does not know, or a home that cannot be written to.
+    """
+    from contextlib import redirect_stderr, redirect_stdout
+    from io import StringIO
+
+    said = StringIO()
+    hint = "in bash, zsh or fish: zplan --install-completion"
+    try:
+        with redirect_stdout(said), redirect_stderr(said):
+            code = _main(args)
+    except SystemExit as left:
+        code = left.code
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ZplanError(f"completion cannot be installed: {reason}", "print it: zplan --show-completion") from None
+    if code not in (None, 0):
+        raise ZplanError(said.getvalue().strip().rstrip(".") or "completion cannot be installed", hint)
+    emit(said.getvalue())
+    return ExitCode.OK
 
 
 def _fail(message: str, hint: str, code: int) -> int:
     lines = f"error: {one_line(message)}\nhint: {one_line(hint)}\n"
     if sys.stderr is not None:
-        sys.stderr.write(lines)
+        try:
+            sys.stderr.write(lines)
+            sys.stderr.flush()
+        except OSError:  # nobody can be told; the exit code still tells
+            discard(sys.stderr)
     return int(code)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from zplan.memory.moments import Estimate
 
 app = typer.Typer(add_completion=False)
+_SCRIPT = ("--checkpointing", "--loss")
+"""What a training script sets, and a ds_config.json does not know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,7 @@ def _write(file: "FileWords", findings: "Sequence[Finding]", path: str, fix: Fix
     from zplan.advice.lint import fixed_value
     from zplan.export.files import save_text
 
-    target = fix.output or str(Path(path).with_name(f"{Path(path).stem}.fixed.json"))
+    target = str(Path(path).with_name(f"{Path(path).stem}.fixed.json")) if fix.output is None else fix.output
     save_text(target, json.dumps(fixed_value(file.ds, findings), indent=2) + "\n", force=fix.force)
     return target
 
@@ -149,6 +151,8 @@ def _draw(
     from rich.console import Console
 
     from zplan.memory.explain import symbols
+    from zplan.memory.explain_host import host_terms
+    from zplan.memory.summary import overall_verdict
     from zplan.render.breakdown import render_plan
     from zplan.render.check import render_findings
     from zplan.render.explanation import render_explanations, render_phases
@@ -156,8 +160,12 @@ def _draw(
     def paint(console: Console) -> None:
         render_plan(console, priced, wanted.assumptions, unit=unit, time=time_of(priced.plan))
         if explain:
-            render_explanations(console, priced, explain_peak(priced), symbols(priced), unit=unit)
+            render_explanations(
+                console, priced, explain_peak(priced), symbols(priced), on_host=host_terms(priced), unit=unit
+            )
             render_phases(console, priced, unit=unit)
-        render_findings(console, file, findings, written=written)
+        unsaid = [flag for flag in _SCRIPT if any(f"({flag})" in words for words in wanted.assumptions)]
+        verdict = overall_verdict(priced)
+        render_findings(console, file, findings, verdict=verdict, unsaid=unsaid, written=written)
 
     draw(paint)

@@ -29,6 +29,13 @@ class WordArgument(TyperArgument):
         return value
 
 
+def _complete(ctx: Any, parameter: Any, incomplete: str) -> list[str]:
+    """Words for a shell that completes a command line."""
+    from zplan.cli.complete import complete
+
+    return complete(ctx, parameter, incomplete)
+
+
 def _plain_flag(option: Any) -> Any:
     """A flag whose default is None is converted, and so imports pydantic; False is taken as it is."""
     if option is not None and option.default is None:
@@ -64,6 +71,9 @@ class Command(TyperCommand):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for parameter in self.params:
+            if not getattr(parameter, "is_flag", False):
+                # What typer's autocompletion= sets, without the signatures that it inspects for every option.
+                parameter._custom_shell_complete = _complete
             if type(parameter) is TyperOption and not parameter.is_flag and not parameter.multiple:
                 # Typer offers no way to name an option's class, and both classes have the same fields.
                 parameter.__class__ = WordOption

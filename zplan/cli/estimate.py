@@ -139,6 +139,7 @@ def _draw(
     unit: Unit,
 ) -> None:
     from zplan.memory.explain import symbols
+    from zplan.memory.explain_host import host_terms
     from zplan.render.breakdown import render_plan
     from zplan.render.explanation import render_explanations, render_phases
     from zplan.render.text import render_comparison
@@ -149,5 +150,7 @@ def _draw(
         render_comparison(console, estimates, wanted.assumptions, unit=unit, times=times)
     if explain:
         for result in estimates:
-            render_explanations(console, result, explain_peak(result), symbols(result), unit=unit)
+            render_explanations(
+                console, result, explain_peak(result), symbols(result), on_host=host_terms(result), unit=unit
+            )
             render_phases(console, result, unit=unit)

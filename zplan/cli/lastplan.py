@@ -14,6 +14,8 @@ from pathlib import Path
 from zplan.cli.options import PlanOptions
 
 _VERSION = 1
+_LARGEST_FILE = 1_000_000
+"""A few hundred bytes are written; anything large is somebody else's."""
 
 
 def last_plan_path() -> Path | None:
@@ -24,6 +26,8 @@ def last_plan_path() -> Path | None:
     try:
         folder = Path(base) if base and os.path.isabs(base) else Path.home() / ".cache"  # noqa: PTH117 (no Path is built yet)
     except RuntimeError:
+        return None
+    if not folder.is_absolute():  # HOME=. would put a folder wherever one stands
         return None
     return folder / "zplan" / "last.json"
 
@@ -61,8 +65,10 @@ def load_last_plan() -> PlanOptions | None:
     if path is None:
         return None
     try:
+        if not path.is_file() or path.stat().st_size > _LARGEST_FILE:
+            return None
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     options = content.get("options") if isinstance(content, dict) and content.get("version") == _VERSION else None
     if not isinstance(options, dict):

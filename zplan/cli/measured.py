@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zplan.cli.estimate import explain_peak, price, time_of
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     from zplan.spec import Plan
     from zplan.verify.measurement import Measurement
 
-_HINT = "save one with: zplan verify --model llama-3.1-8b --gpus 8 --save measured.json"
-_LARGEST_FILE = 16 * 2**20
+_SAVE = "zplan verify --model llama-3.1-8b --gpus 8 --save measured.json"
+_HINT = f"save one with: {_SAVE}"
+_EXPECTED = f"a measurement, as {_SAVE} saves one"
 _NOT_COMPARED = ("rank", "steps", "explain")
 
 
@@ -70,17 +70,14 @@ def read_measurement(path: str) -> Measurement:
     Raises:
         ZplanError: It cannot be read or is something else.
     """
+    from zplan.inputs.textfile import read_text
     from zplan.verify.measurement import PHASES, Measurement
 
+    text = read_text(path, name=path, expected=_EXPECTED)
     try:
-        file = Path(path)
-        if file.stat().st_size > _LARGEST_FILE:
-            raise ZplanError(f"--measured {quote(path)} is too large for a measurement", _HINT)
-        text = file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise ZplanError(f"--measured {quote(path)} cannot be read: {reason}", _HINT) from None
-    measured = Measurement.from_json(text)
+        measured = Measurement.from_json(text)
+    except RecursionError:
+        raise ZplanError(f"--measured {quote(path)} is not a saved measurement", _HINT) from None
     sizes: list[Any] = [measured.steady_bytes, measured.allocated_peak_bytes, measured.rank, measured.world_size]
     try:
         sizes += [measured.phases[phase] for phase in PHASES]

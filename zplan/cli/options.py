@@ -116,7 +116,7 @@ class PlanOptions:
     ] = None
     loss: Annotated[
         str | None,
-        _value("--loss", "LOSS", JOB, "standard (whole logits), chunked or fused. Default: standard."),
+        _value("--loss", "LOSS", JOB, "standard (whole logits), chunked, fused or in-place. Default: standard."),
     ] = None
     compile: Annotated[bool, _flag("--compile", JOB, "The model runs under torch.compile.")] = False
     zero_init: Annotated[
@@ -159,7 +159,12 @@ class PlanOptions:
     ] = None
     quantize: Annotated[
         str | None,
-        _value("--quantize", "FORMAT", SAVERS, "Frozen weights in nf4 or int8 (with --lora)."),
+        _value(
+            "--quantize",
+            "FORMAT",
+            SAVERS,
+            "Frozen weights in nf4, nf4-dq (its constants quantized too) or int8 (with --lora).",
+        ),
     ] = None
     hpz: Annotated[
         str | None,

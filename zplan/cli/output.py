@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _LONGEST_LINE = 400
-_NARROWEST = 60
+_NARROWEST = 40
 
 
 def one_line(text: str) -> str:
@@ -25,11 +25,16 @@ def one_line(text: str) -> str:
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
-def closed_pipe() -> None:
-    """The reader has gone (``zplan ... | head -1``): let the interpreter's last flush go nowhere."""
+def discard(stream: TextIO) -> None:
+    """Let what a stream still holds, and the interpreter's last flush of it, go nowhere."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    os.dup2(devnull, stream.fileno())
     os.close(devnull)
+
+
+def closed_pipe() -> None:
+    """The reader has gone (``zplan ... | head -1``)."""
+    discard(sys.stdout)
 
 
 def emit(text: str) -> None:

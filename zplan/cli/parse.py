@@ -49,6 +49,34 @@ class JobWords:
     """``--rank worst`` was said."""
 
 
+MEANT = {
+    "--engine": {"deepspeed": "zero ds zero1 zero2 zero3", "fsdp2": "fsdp fully_shard", "single": "none no one 1"},
+    "--stage": {"0": "zero0 ddp no_shard", "1": "zero1", "2": "zero2 shard_grad_op", "3": "zero3 full_shard"},
+    "--offload": {
+        "none": "no off false",
+        "optimizer": "cpu ram host states optim",
+        "all": "yes on true both full param params parameters",
+    },
+    "--offload-to": {"cpu": "ram host memory", "nvme": "disk ssd"},
+    "--precision": {
+        "bf16": "bfloat16 bf16-mixed mixed amp 16",
+        "fp16": "float16 half fp16-mixed",
+        "fp32": "float32 float single full tf32 32 no none",
+    },
+    "--optimizer": {"adamw": "adam fusedadam", "adamw_8bit": "8bit adamw_bnb_8bit adam8bit adamw8bit"},
+    "--checkpointing": {"full": "yes on true 1 all gradient activation", "none": "no off false 0"},
+    "--attention": {
+        "flash": "flash2 flash3 fa2 fa3 flash_attention flash_attention_2 flash_attention_3 flash-attn",
+        "sdpa": "xformers efficient mem_efficient",
+        "eager": "math naive",
+    },
+    "--loss": {"fused": "liger cce fused_linear", "standard": "ce cross_entropy hf default"},
+    "--quantize": {"nf4": "int4 fp4 4bit 4 qlora bnb", "int8": "8bit 8"},
+    "--zero-init": {"on": "yes true 1", "off": "no false 0"},
+}
+"""Flag -> its word -> what others call it. Suggested, never taken: what looks alike can mean the opposite (on, none)."""
+
+
 def unknown(text: str, allowed: Iterable[str], *, what: str, template: str, otherwise: str | None = None) -> ZplanError:
     """The error for a word outside of a closed set.
 
@@ -65,7 +93,10 @@ def unknown(text: str, allowed: Iterable[str], *, what: str, template: str, othe
     from difflib import get_close_matches
 
     names = list(allowed)
-    near = get_close_matches(text.lower(), names, n=3, cutoff=0.6)
+    meant = MEANT.get(template.partition(" ")[0], {})
+    plain = text.strip().lower()
+    near = [name for name in names if plain in meant.get(name, "").split()]
+    near = near or get_close_matches(plain, names, n=3, cutoff=0.6)
     if near:
         hint = "did you mean " + " or ".join(template.format(name) for name in near) + "?"
     else:

@@ -17,6 +17,7 @@ from zplan.units import Unit, parse_int, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from zplan.advice.goals import Goal
     from zplan.advice.recommend import Recommendation
@@ -118,7 +119,7 @@ def recommend(plan: PlanOptions, goal: GoalOptions) -> ExitCode:
 
         emit(dumps(recommendation_object(found, notes, config)))
     else:
-        commands = _commands(found, options, config)
+        commands = _commands(found, options, config, goal.write)
 
         def paint(console: Any) -> None:
             from zplan.render.recommend import render_recommendation
@@ -264,7 +265,6 @@ def _family(model: "ModelSpec", options: PlanOptions) -> "list[ModelSpec]":
 def _config(found: "Recommendation", goal: GoalOptions) -> dict[str, Any]:
     """The config of the recommended plan, written where ``--write`` says."""
     from zplan.export.config import FORMATS, default_format, explain_config, write_config
-    from zplan.export.files import save_text
 
     fmt = parse_word(goal.format, FORMATS, flag="--format", what="format")
     if found.recommended is None:
@@ -279,21 +279,41 @@ def _config(found: "Recommendation", goal: GoalOptions) -> dict[str, Any]:
         return {}
     path = None
     if goal.write is not None:
-        path = str(save_text(goal.write, content, force=goal.force))
+        path = str(_save(plan, goal.write, fmt, content, force=goal.force))
     return {"format": fmt, "content": content, "path": path, "notes": list(explain_config(plan, fmt))}
 
 
-def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, Any]) -> list[str]:
-    """What to run next, as it can be typed."""
+def _save(plan: "Plan", path: str, fmt: str, content: str, *, force: bool) -> "Path":
+    """Writes a config and what it names beside it; nothing where one of them exists and is not to be replaced."""
+    from pathlib import Path
+
+    from zplan.export.config import beside_config
+    from zplan.export.files import save_text
+
+    beside = {Path(path).with_name(name): text for name, text in beside_config(plan, fmt).items()}
+    for other in (Path(path), *beside) if not force else ():
+        if other.exists():
+            raise ZplanError(f"{quote(str(other))} exists", "add --force to replace it, or name another file")
+    for other, text in beside.items():
+        if other != Path(path):
+            save_text(other, text, force=force)
+    return save_text(path, content, force=force)
+
+
+def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, Any], written: str | None) -> list[str]:
+    """What to run next, as it can be typed; ``written``: what --write named."""
     best = found.recommended
     if best is None:
         return []
     line = _flags(best.plan, options)
-    commands = [f"zplan verify {line}"]
+    name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config.get("format", ""), "config.json")
+    # No option says buckets and ratios: without the file another plan would be verified.
+    tuned = config.get("format") == "deepspeed" and best.plan.job.deepspeed != found.question.base.job.deepspeed
+    told = _flags(best.plan, replace(options, ds_config=written or name)) if tuned else line
+    commands = [f"zplan verify {told}"]
     if config.get("path"):
         return [f"# {config['path']} written ({config['format']})", *(f"# {n}" for n in config["notes"]), *commands]
     if config:
-        name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config["format"], "config.json")
         commands.insert(0, f"zplan recommend {line} --write {name}")
     return commands
 

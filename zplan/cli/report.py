@@ -72,7 +72,7 @@ def report(plan: PlanOptions, output: ReportOptions) -> ExitCode:
         return ExitCode.OK
     from zplan.export.files import save_text
 
-    saved = save_text(output.output or DEFAULT_FILE, page, force=output.force)
+    saved = save_text(DEFAULT_FILE if output.output is None else output.output, page, force=output.force)
     typer.echo(f"{saved} written", err=True)
     return ExitCode.OK
 

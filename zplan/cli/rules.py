@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from zplan.cli.parse import JobWords
 from zplan.errors import ZplanError
-from zplan.spec import ClusterSpec, Engine, ModelSpec, Offload, OffloadTo, Precision
+from zplan.spec import ClusterSpec, Engine, Lora, ModelSpec, Offload, OffloadTo, Precision
+from zplan.units import format_count
 
 SHARDING = (Engine.DEEPSPEED, Engine.FSDP2, Engine.FSDP1)
 
@@ -106,9 +107,6 @@ def _model_bounds(words: JobWords, engine: Engine, model: ModelSpec, cluster: Cl
     if checkpointing is not None and checkpointing.every > model.num_layers:
         message = f"--checkpointing {checkpointing} checkpoints no block of a model with {model.num_layers} layers"
         raise ZplanError(message, f"use --checkpointing every-{min(2, model.num_layers)} or --checkpointing none")
-    if words.lora is not None and words.lora > model.hidden_size:
-        message = f"--lora {words.lora} is not a low rank: the model is {model.hidden_size} wide"
-        raise ZplanError(message, "use --lora 16, or leave --lora out to train all weights")
     if words.quantize is not None and words.lora is None:
         message = f"--quantize {words.quantize.value} freezes the weights, so something else has to train"
         raise ZplanError(message, f"use --quantize {words.quantize.value} --lora 16, or leave --quantize out")
@@ -121,6 +119,30 @@ def _model_bounds(words: JobWords, engine: Engine, model: ModelSpec, cluster: Cl
             f"--seq-len {words.seq_len} is longer than the {model.max_seq_len} positions that {model.name} learned"
         )
         raise ZplanError(message, f"use --seq-len {model.max_seq_len}")
+
+
+def _adapters(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:
+    if words.lora is None:
+        return
+    from zplan.memory.params import layout
+
+    def adapters(rank: int) -> int:
+        return layout(model, Lora(rank=rank)).trainable
+
+    if words.lora > model.hidden_size:
+        message = f"--lora {words.lora} is not a low rank: the model is {model.hidden_size} wide"
+    elif (trained := adapters(words.lora)) >= model.params:
+        # Possible with a rank near the width; or with a count so small that no published shape is near it.
+        shape = "" if model.params == model.shape_params else " (on the shape that --params borrows)"
+        message = (
+            f"--lora {words.lora} trains {format_count(trained)} parameters{shape}, "
+            f"more than the {format_count(model.params)} of the model"
+        )
+    else:
+        return
+    lower = [rank for rank in (16, 8, 4, 2, 1) if rank < words.lora and adapters(rank) < model.params]
+    leave = "leave --lora out to train all weights"
+    raise ZplanError(message, f"use --lora {lower[0]}, or {leave}" if lower else leave)
 
 
 def _precision(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:
@@ -136,7 +158,7 @@ def _precision(words: JobWords, engine: Engine, model: ModelSpec, cluster: Clust
         )
 
 
-RULES: tuple[Rule, ...] = (_ranks, _stage, _offload, _nvme, _deepspeed_only, _model_bounds, _precision)
+RULES: tuple[Rule, ...] = (_ranks, _stage, _offload, _nvme, _deepspeed_only, _model_bounds, _adapters, _precision)
 
 
 def check(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:

@@ -53,7 +53,9 @@ def verify(plan: PlanOptions, how: LaunchOptions, report: ReportOptions) -> Exit
     unit = Unit(parse_word(report.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
     tolerance = parse_tolerance(report.tolerance)
     if report.save is not None:
-        _check_target(report.save, force=how.force)
+        from zplan.export.files import check_target
+
+        check_target(report.save, force=how.force)
     options, source = with_start(plan, verb="verify")
     chosen, estimate, assumptions = choose(options)
     request, room = read_launch(chosen, how)
@@ -276,21 +278,3 @@ def _show(
             render_verify(console, comparison, plan, assumptions, source=source, unit=unit)
 
         draw(paint)
-
-
-def _check_target(path: str, *, force: bool) -> None:
-    """Refuse a target before a run is spent on it.
-
-    Raises:
-        ZplanError: It exists, or its folder does not.
-    """
-    from pathlib import Path
-
-    try:
-        target = Path(path)
-        if target.exists() and not force:
-            raise ZplanError(f"--save {quote(path)} exists already", "add --force to replace it, or name another file")
-        if not target.absolute().parent.is_dir():
-            raise ZplanError(f"--save {quote(path)}: its folder does not exist", f"make it: mkdir -p {target.parent}")
-    except (OSError, ValueError) as error:  # too long, a null byte
-        raise ZplanError(f"--save {quote(path)} cannot be written", "try --save measured.json") from error

@@ -50,6 +50,16 @@ def write_config(plan: Plan, fmt: str, *, auto: bool = False) -> str:
     return json.dumps(objects[fmt](), indent=2) + "\n"
 
 
+def beside_config(plan: Plan, fmt: str) -> dict[str, str]:
+    """Files that a config names and cannot do without: file name -> text.
+
+    An accelerate YAML names a DeepSpeed config where its own few keys cannot say what the plan says.
+    """
+    if fmt == "accelerate" and plan.job.engine is Engine.DEEPSPEED and not says_all(plan.job):
+        return {DS_FILE: write_config(plan, "deepspeed")}
+    return {}
+
+
 def explain_config(plan: Plan, fmt: str = "deepspeed") -> tuple[str, ...]:
     """What a config does and what it leaves to its user, one line each.
 
@@ -63,7 +73,7 @@ def explain_config(plan: Plan, fmt: str = "deepspeed") -> tuple[str, ...]:
     job = plan.job
     product = job.micro_batch * job.grad_accum * plan.world_size
     lines = [
-        f"{plan.model.name} on {plan.cluster.gpus} GPU(s): {job.engine.value}"
+        f"{plan.model.name} on {plan.cluster.gpus} GPU{'s' if plan.cluster.gpus > 1 else ''}: {job.engine.value}"
         + ("" if job.engine in (Engine.DDP, Engine.SINGLE) else f" stage {job.stage}")
         + f", {job.precision.value}, {job.optimizer}",
         f"global batch {product}: micro-batch {job.micro_batch} x {job.grad_accum} micro-steps x {plan.world_size} ranks",
@@ -74,7 +84,7 @@ def explain_config(plan: Plan, fmt: str = "deepspeed") -> tuple[str, ...]:
     if job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE:
         lines.append(f"nvme_path {NVME_PATH} is a placeholder: name a folder on each node's local NVMe disk")
     if fmt == "accelerate" and job.engine is Engine.DEEPSPEED and not says_all(job):
-        lines.append(f"the YAML names {DS_FILE}: write it beside, with --format deepspeed")
+        lines.append(f"the YAML names {DS_FILE}, which has to lie beside it (--write puts it there)")
     if job.engine is Engine.DEEPSPEED and not builds_optimizer(job):
         lines.append(f"DeepSpeed does not build {job.optimizer}: the training script (or --optim) brings it")
     return tuple(lines)

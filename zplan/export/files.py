@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 from pathlib import Path
 
 from zplan.errors import ZplanError
@@ -34,23 +35,52 @@ def save_bytes(path: str | Path, data: bytes, *, force: bool = False) -> Path:
         ZplanError: the file exists and ``force`` is off, it is no regular file, or it cannot be written.
     """
     shown = quote(str(path))
+    target = check_target(path, force=force)
+    try:
+        _write(target, data, force=force)
+    except FileExistsError:
+        raise _exists(shown) from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(shown, error) from None
+    return target
+
+
+def check_target(path: str | Path, *, force: bool = False) -> Path:
+    """Refuse what cannot be written, before anything is spent on its content.
+
+    Args:
+        path: Where to; a link is followed.
+        force: Replace an existing file.
+
+    Returns:
+        The file that would be written.
+
+    Raises:
+        ZplanError: the file exists and ``force`` is off, it is no regular file, or its folder does not exist.
+    """
+    shown = quote(str(path))
+    if not str(path).strip():
+        raise ZplanError("the name of the file to write is empty", "name one, such as ./NAME")
     try:
         target = Path(os.path.realpath(path))
         if target.is_dir():
-            raise ZplanError(f"{shown} is a folder", f"name a file in it: {Path(path) / 'ds_config.json'}")
+            raise ZplanError(f"{shown} is a folder", f"name a file in it: {shlex.quote(str(Path(path) / 'NAME'))}")
         if target.exists() and not target.is_file():
             raise ZplanError(f"{shown} is not a regular file", "name a file that can be replaced")
         if target.exists() and not force:
             raise _exists(shown)
         if not target.parent.is_dir():
-            raise ZplanError(f"the folder of {shown} does not exist", f"make it: mkdir -p {target.parent}")
-        _write(target, data, force=force)
-    except FileExistsError:
-        raise _exists(shown) from None
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the path
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ZplanError(f"{shown} cannot be written: {reason}", "name a place that can be written to") from None
+            raise ZplanError(
+                f"the folder of {shown} does not exist", f"make it: mkdir -p {shlex.quote(str(target.parent))}"
+            )
+    except (OSError, ValueError) as error:
+        raise _unwritable(shown, error) from None
     return target
+
+
+def _unwritable(shown: str, error: Exception) -> ZplanError:
+    reason = getattr(error, "strerror", None) or str(error)  # a null byte in the path has no strerror
+    return ZplanError(f"{shown} cannot be written: {reason}", "name a place that can be written to")
 
 
 def _exists(shown: str) -> ZplanError:

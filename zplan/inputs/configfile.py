@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote as shell_quote
 
 from zplan.errors import ZplanError
 from zplan.inputs.deepspeed import DsConfig, parse_ds_config
@@ -16,6 +18,7 @@ EXPECTED = "a ds_config.json, an accelerate YAML, a TrainingArguments JSON, or a
 _TRAINER_KEYS = frozenset(
     ("output_dir", "per_device_train_batch_size", "deepspeed", "fsdp", "fsdp_config", "gradient_checkpointing", "optim")
 )
+_NO_PLAN = _TRAINER_KEYS | {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu"}
 
 
 def read_config_file(path: str | Path, *, name: str | None = None) -> FileWords:
@@ -34,14 +37,29 @@ def read_config_file(path: str | Path, *, name: str | None = None) -> FileWords:
     name = name or str(path)
     text = read_text(path, name=name, expected=EXPECTED)
     folder = Path(path).parent
-    if Path(path).suffix.lower() in (".yaml", ".yml"):
+    if _is_yaml(path, text):
         return _yaml(text, name, folder)
     config = parse_ds_config(text, name=name)
+    keys = config.value.keys()
+    if {"schema_version", "plans"} <= keys or (keys & {"params", "model"} and not keys & _NO_PLAN):
+        raise _a_plan(name)
     if "fp16" in config.value and isinstance(config.value["fp16"], Mapping):
         return FileWords(name=name, kind=DEEPSPEED, ds=config)
     if _TRAINER_KEYS & set(config.value) and "zero_optimization" not in config.value:
         return _trainer(config, folder)
     return FileWords(name=name, kind=DEEPSPEED, ds=config)
+
+
+_YAML_KEY = re.compile(r"[A-Za-z_][\w.-]*:(\s|$)")
+
+
+def _is_yaml(path: str | Path, text: str) -> bool:
+    """By the name; a name that tells nothing by the first line that is no comment: JSON never starts with a bare key."""
+    suffix = Path(path).suffix.lower()
+    if suffix in (".yaml", ".yml", ".json"):
+        return suffix != ".json"
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith(("#", "---"))), "")
+    return _YAML_KEY.match(first) is not None
 
 
 def _trainer(config: DsConfig, folder: Path) -> FileWords:
@@ -72,4 +90,10 @@ def _yaml(text: str, name: str, folder: Path) -> FileWords:
     if keys & {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu"}:
         config = DsConfig(name=name, value=parsed.value, positions=parsed.positions)
         return FileWords(name=name, kind=DEEPSPEED, ds=config)
+    if keys & {"params", "model"}:
+        raise _a_plan(name)
     raise ZplanError(f"{quote(name)} is no config that zplan knows", f"expected {EXPECTED}")
+
+
+def _a_plan(name: str) -> ZplanError:
+    return ZplanError(f"{quote(name)} is a plan, not a config", f"price it: zplan estimate {shell_quote(name)}")

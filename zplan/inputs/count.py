@@ -144,4 +144,11 @@ def _note(count: int, shape: Published) -> str:
     if abs(count / shape.params - 1) < NOTICEABLE:
         return note
     way, ratio = ("larger", count / shape.params) if count > shape.params else ("smaller", shape.params / count)
-    return f"{note}, the nearest published one; {format_count(count)} is {ratio:.2g} times {way}, so they are rough"
+    return f"{note}, the nearest published one; {format_count(count)} is {_times(ratio)} times {way}, so they are rough"
+
+
+def _times(ratio: float) -> str:
+    """Returns a ratio in about two digits: ``1.5``, ``12``, ``13,000``."""
+    if ratio < 10:
+        return f"{ratio:.2g}"
+    return f"{float(f'{ratio:.2g}'):,.0f}"

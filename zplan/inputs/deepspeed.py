@@ -15,12 +15,12 @@ from zplan.errors import ZplanError
 from zplan.inputs.dsbatch import Batch, read_batch
 from zplan.inputs.dskeys import OFFLOAD_OPTIMIZER_KEYS, OFFLOAD_PARAM_KEYS, ZERO_KEYS, Key
 from zplan.inputs.dsvalues import AUTO, as_kind, as_word, real, whole
-from zplan.inputs.jsontext import Irregularity, KeyPath, Position, parse_json_text
+from zplan.inputs.jsontext import Irregularity, KeyPath, Position, parse_json_text, refuse_too_many
 from zplan.inputs.textfile import read_text
 from zplan.spec import DeepSpeedOptions, Engine, Job, ModelSpec, Offload, OffloadTo
 from zplan.units import quote
 
-EXPECTED = "a DeepSpeed config, as zplan recommend --params 7B --gpus 8 --gpu-mem 80 --write ds_config.json writes one"
+EXPECTED = "a DeepSpeed config, as zplan recommend --params 7B --gpus 8 --gpu-mem 80 --write example.json writes one"
 ZERO: KeyPath = ("zero_optimization",)
 AUTO_STAGE = 2
 """accelerate ``DeepSpeedPlugin.zero_stage``: ``ACCELERATE_DEEPSPEED_ZERO_STAGE``, else 2."""
@@ -99,6 +99,7 @@ def parse_ds_config(text: str, *, name: str) -> DsConfig:
     parsed = parse_json_text(text, name=name, expected=EXPECTED)
     if not isinstance(parsed.value, Mapping):
         raise ZplanError(f"{quote(name)} holds {as_word(parsed.value)}, not a JSON object", f"expected {EXPECTED}")
+    refuse_too_many(parsed.positions, name=name, expected=EXPECTED)
     return DsConfig(name=name, value=parsed.value, positions=parsed.positions, irregularities=parsed.irregularities)
 
 

@@ -17,6 +17,9 @@ from zplan.units import quote
 
 MAX_DEPTH = 64
 """A config nests three or four levels."""
+MAX_KEYS = 5_000
+"""A config of every engine at once has a few hundred; list items count."""
+MAX_KEY_LENGTH = 256
 _LONGEST_NUMBER = 400
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff]+")
@@ -41,6 +44,23 @@ class Position:
     def __str__(self) -> str:
         """As errors say it."""
         return f"line {self.line}, column {self.column}"
+
+
+def refuse_too_many(positions: Mapping[KeyPath, Position], *, name: str, expected: str) -> None:
+    """Refuse a file that nobody wrote by hand: each of its keys would be looked up, and every unknown one reported.
+
+    Raises:
+        ZplanError: more than ``MAX_KEYS`` keys, or one of more than ``MAX_KEY_LENGTH`` characters.
+    """
+    if len(positions) > MAX_KEYS:
+        message = f"{quote(name)} has {len(positions):,} keys, which is too many for a config"
+        raise ZplanError(message, f"expected {expected}")
+    for path, position in positions.items():
+        if len(path[-1]) > MAX_KEY_LENGTH:
+            message = (
+                f"{quote(name)}: the key {quote(path[-1])} at line {position.line} has {len(path[-1]):,} characters"
+            )
+            raise ZplanError(message, f"expected {expected}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +124,7 @@ class _Reader:
         where = self.position(self.at if at is None else at)
         raise ZplanError(
             f"{quote(self.name)} is not valid JSON: {problem} at {where}",
-            f"correct line {where.line}, or see a working one: zplan recommend --write ds_config.json",
+            f"correct line {where.line}, or see {self.expected}",
         )
 
     def what_is_next(self) -> str:

@@ -80,8 +80,12 @@ def read_oom_log(path: str) -> OomLog:
         raise ZplanError("--oom names no file", EXAMPLE)
     name = quote(path)
     try:
-        if stat.S_ISDIR(Path(path).stat().st_mode):
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
             raise ZplanError(f"{name} is a folder, not a log", EXAMPLE)
+        # Pipes are fine, as in <(journalctl -u train); a device such as /dev/zero has no end.
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise ZplanError(f"{name} is a device, not a log", EXAMPLE)
         with Path(path).open("rb") as file:
             return _read(file, name)
     except FileNotFoundError:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote as shell_quote
 
 from zplan.errors import ZplanError
 from zplan.inputs.deepspeed import DsConfig, parse_ds_config
@@ -26,6 +27,15 @@ ON_OFF = ("zero_init",)
 """Options that take ``on`` or ``off``, which YAML 1.1 reads as true and false."""
 FILES = ("ds_config",)
 """Options that name a file, which may lie beside the plan."""
+
+FOREIGN = frozenset(
+    (
+        *("zero_optimization", "bf16", "fp16", "train_batch_size", "train_micro_batch_size_per_gpu"),
+        *("distributed_type", "compute_environment", "num_processes"),
+        *("base_model", "model_name_or_path", "finetuning_type", "output_dir", "per_device_train_batch_size"),
+    )
+)
+"""Keys of DeepSpeed, accelerate, axolotl, LLaMA-Factory and TrainingArguments that no plan has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +106,12 @@ def _words(
 
 def _unknown(name: str, where: str, key: str, values: Mapping[str, object], options: Collection[str]) -> ZplanError:
     """The error for a key that is no option: misspelt, or the whole file is something else."""
+    recipe = f"for a ds_config.json or a training recipe: zplan check {shell_quote(name)} --model llama-3.1-8b --gpus 8"
+    if values.keys() & FOREIGN:
+        return ZplanError(f"{quote(name)} is no plan but a config of another kind", recipe)
     near = get_close_matches(_plain(key), options, n=1, cutoff=0.6)
     if not near and not any(_plain(other) in options for other in values):
-        return ZplanError(
-            f"{quote(name)} is no plan: none of its keys is an option",
-            f"for a ds_config.json or a training recipe: zplan check {name} --model llama-3.1-8b --gpus 8",
-        )
+        return ZplanError(f"{quote(name)} is no plan: none of its keys is an option", recipe)
     hint = f"did you mean {near[0].replace('_', '-')}?" if near else "keys are the options of zplan estimate --help"
     return ZplanError(f"{where}: {quote(key)} is no option", hint)
 

@@ -54,6 +54,9 @@ def trainer_words(name: str, values: Mapping[str, object], *, folder: Path | Non
     top = Section(name, values)
     words: dict[str, str] = {}
     notes: list[str] = []
+    if set(values) <= {"fsdp", "fsdp_config"}:
+        notes.append("the FSDP part of TrainingArguments alone: batch, precision and optimizer as zplan's options say")
+        return _finish(TRAINER, top, words, notes, folder)
     _common(top, words, notes)
     words["optimizer"] = _optimizer(top.word("optim") or "adamw_torch_fused")
     words["precision"] = mixed_precision_word(top.on("bf16"), top.on("fp16"), name=name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zplan.errors import ZplanError
-from zplan.inputs.jsontext import MAX_DEPTH, KeyPath, Position
+from zplan.inputs.jsontext import MAX_DEPTH, KeyPath, Position, refuse_too_many
 from zplan.units import quote
 
 _PLAIN_TAGS = ("tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
@@ -67,6 +67,7 @@ def parse_yaml_text(text: str, *, name: str, expected: str) -> YamlText:
         raise ZplanError(f"{quote(name)} is not valid YAML: {' '.join(str(error).split())}", hint) from None
     if not isinstance(value, dict):
         raise ZplanError(f"{quote(name)} is not a mapping of keys to values", hint)
+    refuse_too_many(reader.positions, name=name, expected=expected)
     return YamlText(name=name, value=value, positions=reader.positions)
 
 

@@ -48,9 +48,8 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
     )
     host = _host(estimate.host, needs, cluster)
     verdict = judge(cluster, run, host)
-    fits = verdict in ("fits", None)
     whole = replace(estimate, phases=phases, runtime=run, host=host, verdict=verdict, beyond=needs)
-    return replace(whole, verdict_because=None if fits else because(cluster, deciding_phase(whole), run, host))
+    return replace(whole, why=lambda: because(cluster, deciding_phase(whole), run, host))
 
 
 def _host(host: HostMemory, needs: tuple[PhaseNeed, ...], cluster: ClusterSpec) -> HostMemory:

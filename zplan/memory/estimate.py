@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
+from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_rank, with_spilled
 from zplan.memory.engines.base import EngineMemory
-from zplan.memory.engines.zero12 import worst_rank
+from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.host import host_memory
-from zplan.memory.moments import Estimate, ModelStates, Moment, TermKey
+from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Moments, Runtime, TermKey
 from zplan.memory.params import layout
-from zplan.memory.runtime import flash_scratch_bytes, runtime
+from zplan.memory.peaks import Peak, backward_peak_bytes, pass_moments, pass_peak, peak_moment, with_inputs
+from zplan.memory.runtime import runtime
 from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
 from zplan.memory.states import model_states
-from zplan.memory.timeline import Stack, backward_peak_bytes, pass_moments
+from zplan.memory.timeline import Pass, Stack
 from zplan.memory.verdict import because, judge, peak_phase
-from zplan.spec import Attention, Engine, ModelSpec, Plan
+from zplan.spec import ClusterSpec, Engine, ModelSpec, Plan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """What no batch shape changes."""
+
+    memory: EngineMemory
+    states: ModelStates
+    others: tuple[tuple[int, EngineMemory], ...]
+    """Ranks that may hold more."""
 
 
 @lru_cache(maxsize=8192)
-def _states(model: ModelSpec, facts: JobFacts, ranks: int) -> ModelStates:
+def _side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> _Side:
     groups, job = layout(model, facts.job.lora), facts.job
-    return model_states(
+    states = model_states(
         groups.total + groups.adapters, groups.trainable, facts.states, facts.optimizer, job.stage, ranks
     )
+    others = tuple(
+        (other, engine_side(model, facts, ranks, other)) for other in _other_ranks(model, facts, ranks) if other != rank
+    )
+    return _Side(engine_side(model, facts, ranks, rank), states, others)
 
 
-@lru_cache(maxsize=8192)
 def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ...]:
     """Ranks that may hold more than others: the last one, whose gradients come first, and the one that touches most of them.
 
@@ -38,39 +54,52 @@ def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ..
 
 def _later_peak(memory: EngineMemory, stack: Stack) -> int:
     """Peak of backward and step."""
-    step = max(moment.total_bytes for moment in memory.step) + stack.inputs_bytes
-    return max(step, *(backward_peak_bytes(micro_step, stack) for micro_step in memory.passes))
+    peak = memory.largest_step.total_bytes + stack.inputs_bytes
+    for run in memory.passes:
+        backward = backward_peak_bytes(run, stack)
+        peak = backward if backward > peak else peak
+    return peak
 
 
 def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
     moments = list(memory.init)
     for micro_step in memory.passes:
         moments += pass_moments(micro_step, stack)
-    inputs = stack.inputs_bytes
-    for moment in memory.step:
-        moments.append(_with_inputs(moment, inputs))
+    moments += [with_inputs(moment, stack.inputs_bytes) for moment in memory.step]
     return moments
 
 
-def _with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
-    return Moment.deferred(
-        moment.phase,
-        moment.name,
-        moment.total_bytes + inputs_bytes,
-        lambda: {**moment.terms, TermKey.INPUTS: inputs_bytes},
-    )
+def _phases(memory: EngineMemory, stack: Stack) -> tuple[dict[str, int], Moment]:
+    """Peak of each phase, and the largest moment of the step (the first of them)."""
+    inputs = stack.inputs_bytes
+    forward = backward = peak_bytes = 0
+    peak: Peak | None = None
+    found: tuple[Pass, bool, Moment | None] | None = None
+    for run in memory.passes:
+        base = run.base_bytes
+        ahead, back = pass_peak(stack, run.forward, True), pass_peak(stack, run.backward, False)
+        for best, is_forward, own in ((ahead, True, run.largest_forward), (back, False, run.largest_backward)):
+            total, moment = base + best[0], None
+            if own is not None and own.total_bytes + inputs > total:
+                total, moment = own.total_bytes + inputs, own
+            if is_forward:
+                forward = total if total > forward else forward
+            else:
+                backward = total if total > backward else backward
+            if total > peak_bytes:
+                peak_bytes, peak, found = total, best, (run, is_forward, moment)
+    step = memory.largest_step.total_bytes + inputs
+    phases = {"init": memory.init_bytes, "forward": forward, "backward": backward, "step": step}
+    if peak is None or found is None or step > peak_bytes:
+        return phases, with_inputs(memory.largest_step, inputs)
+    run, is_forward, moment = found
+    return phases, peak_moment(run, stack, is_forward, peak) if moment is None else with_inputs(moment, inputs)
 
 
-def _phases(moments: list[Moment]) -> tuple[dict[str, int], Moment]:
-    """Peak of each phase, and the largest moment of the step."""
-    phases = {"init": 0, "forward": 0, "backward": 0, "step": 0}
-    peak, peak_bytes = moments[0], -1
-    for moment in moments:
-        total, phase = moment.total_bytes, moment.phase
-        phases[phase] = max(phases[phase], total)
-        if total > peak_bytes and phase != "init":
-            peak, peak_bytes = moment, total
-    return phases, peak
+def _why(
+    cluster: ClusterSpec, init_bytes: int, worst_bytes: int, phase: str, run: Runtime, host: HostMemory
+) -> str | None:
+    return because(cluster, peak_phase(init_bytes, worst_bytes, phase), run, host)
 
 
 def estimate(plan: Plan) -> Estimate:
@@ -89,33 +118,34 @@ def estimate(plan: Plan) -> Estimate:
     ranks = cluster.gpus
     facts = job_facts(job)
     stack = build_stack(model, facts.code, job.micro_batch, job.seq_len)
-    memory = engine_side(model, facts, ranks, job.rank)
-    moments = _moments(memory, stack)
-    phases, peak = _phases(moments)
+    side = _side(model, facts, ranks, job.rank)
+    memory = side.memory
+    if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes):
+        memory = init_through_host(memory)
+    phases, peak = _phases(memory, stack)
     worst, worst_bytes = job.rank, peak.total_bytes
-    for other in _other_ranks(model, facts, ranks):
-        if other != job.rank:
-            other_bytes = _later_peak(engine_side(model, facts, ranks, other), stack)
-            if other_bytes > worst_bytes:
-                worst, worst_bytes = other, other_bytes
+    for other, others in side.others:
+        other_bytes = _later_peak(others, stack)
+        if other_bytes > worst_bytes:
+            worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
-    scratch = flash_scratch_bytes(model, job.micro_batch, job.seq_len) if job.attention is Attention.FLASH else 0
+    paged = paged_on_rank(model, facts, ranks) if facts.optimizer.paged else 0
     run = runtime(
         job.engine,
         ranks,
         max(worst_bytes, init_bytes),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
-        scratch_bytes=scratch,
+        scratch_bytes=stack.scratch_bytes,
+        paged_bytes=paged,
     )
-    host = host_memory(memory.host, cluster)
+    host = host_memory(with_spilled(memory.host, paged, run), cluster)
     verdict = judge(cluster, run, host)
-    fits = verdict in ("fits", None)
     return Estimate(
         plan=plan,
-        moments=tuple(moments),
+        moments=Moments(partial(_moments, memory, stack)),
         steady={**memory.steady, TermKey.INPUTS: stack.inputs_bytes},
-        model_states=_states(model, facts, ranks),
+        model_states=side.states,
         host=host,
         runtime=run,
         phases=phases,
@@ -123,5 +153,5 @@ def estimate(plan: Plan) -> Estimate:
         worst_rank=worst,
         worst_rank_peak_bytes=worst_bytes,
         verdict=verdict,
-        verdict_because=None if fits else because(cluster, peak_phase(init_bytes, worst_bytes, peak.phase), run, host),
+        why=partial(_why, cluster, init_bytes, worst_bytes, peak.phase, run, host),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from zplan.memory.engines.base import HostTerms
 from zplan.memory.moments import HostMemory
 from zplan.spec import ClusterSpec
@@ -16,7 +18,7 @@ def pinned_size(size_bytes: int) -> int:
 
 
 def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
-    """Host bytes of one rank and of one node.
+    """Host bytes of one rank and of one node; no batch shape changes them.
 
     Args:
         terms: What the engine keeps on the host.
@@ -26,19 +28,23 @@ def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
         Per rank as the sum of tensors; per node with pinned rounding. The verdict counts
         the peak of all ranks of a node, and their files on NVMe.
     """
+    return _host_memory(terms, cluster.gpus_per_node, cluster.host_capacity_bytes, cluster.nvme_capacity_bytes)
+
+
+@lru_cache(maxsize=8192)
+def _host_memory(terms: HostTerms, ranks: int, capacity: int | None, room: int | None) -> HostMemory:
     steady = sum(terms.steady.values())
     pinned_raw = sum(terms.pinned_tensors)
     pinned = sum(pinned_size(size) for size in terms.pinned_tensors)
-    ranks = cluster.gpus_per_node
     per_node = ranks * (steady - pinned_raw + pinned)
     peak_per_node = ranks * (terms.peak_bytes - pinned_raw + pinned)
     verdict = None
-    if cluster.host_capacity_bytes is not None:
-        verdict = "fits" if peak_per_node <= cluster.host_capacity_bytes else "oom"
-        if verdict == "oom" and ranks * terms.peak_bytes <= cluster.host_capacity_bytes:
+    if capacity is not None:
+        verdict = "fits" if peak_per_node <= capacity else "oom"
+        if verdict == "oom" and ranks * terms.peak_bytes <= capacity:
             # Only the rounding is too much: newer torch can be told to round less (pinned_max_round_threshold_mb).
             verdict = "tight"
-    nvme, room = ranks * terms.nvme_bytes, cluster.nvme_capacity_bytes
+    nvme = ranks * terms.nvme_bytes
     nvme_short = room is not None and nvme > room
     if nvme_short:
         verdict = "oom"

@@ -21,6 +21,10 @@ LITGPT_LOGIT_BYTES = 4
 ``chunked_cross_entropy``)."""
 
 
+LITGPT_HEAD_CHUNK = 128
+"""Tokens whose logits litgpt's fine-tuning makes at once (``lm_head_chunk_size``)."""
+
+
 def is_litgpt(job: Job) -> bool:
     """Whether litgpt's code runs."""
     return job.implementation.startswith(LITGPT)
@@ -51,6 +55,17 @@ def head_difference(model: ModelSpec, job: Job, tokens: int) -> tuple[int, int]:
     kept = [product_input_bytes(kind, with_attention=True) for kind in model.block_kinds]
     before = tokens * sum(kept[kind] for kind in model.layers) if job.implementation == LITGPT else 0
     return logits + copies + before, logits + copies
+
+
+def head_casts_bytes(model: ModelSpec, seq_len: int) -> int:
+    """Bytes of the 16-bit copies of a frozen fp32 head that autocast makes, beyond the first.
+
+    Formula: 2 V h for each of ceil(s / 128) chunks but one. Autocast keeps the copy of a weight that trains, and casts a frozen
+    one anew in each product, which saves it for backward.
+    Source: torch ``aten/src/ATen/autocast_mode.cpp`` (``cached_cast``: only leaves that require a gradient are cached);
+    litgpt ``model.py`` (``lm_head`` on ``x.split(lm_head_chunk_size)``), ``finetune/lora.py`` (128 tokens to a chunk).
+    """
+    return 2 * model.vocab_size * model.hidden_size * (-(-seq_len // LITGPT_HEAD_CHUNK) - 1)
 
 
 def block_difference(block: BlockSpec, job: Job) -> int:

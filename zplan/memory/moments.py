@@ -6,8 +6,9 @@ largest moment, never a sum of terms that do not live at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from zplan.spec import Plan
 
@@ -45,6 +46,7 @@ class TermKey:
     NCCL = "nccl"
     FRAGMENTATION = "fragmentation"
     KERNEL_SCRATCH = "kernel_scratch"
+    PAGED_OPTIMIZER = "paged_optimizer"
     HOST_MASTER = "host_master"
     HOST_OPTIMIZER = "host_optimizer"
     HOST_GRADS = "host_grads"
@@ -105,6 +107,48 @@ class Moment:
         return f"Moment({self.phase!r}, {self.name!r}, {self.terms!r})"
 
 
+class Moments(Sequence[Moment]):
+    """Moments that are put together when somebody looks at them."""
+
+    __slots__ = ("_build", "_made")
+
+    def __init__(self, build: Callable[[], Sequence[Moment]]) -> None:
+        """From what makes them."""
+        self._build = build
+        self._made: Sequence[Moment] | None = None
+
+    def _all(self) -> Sequence[Moment]:
+        if self._made is None:
+            self._made = self._build()
+        return self._made
+
+    @overload
+    def __getitem__(self, index: int) -> Moment: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Moment]: ...
+
+    def __getitem__(self, index: int | slice) -> Moment | Sequence[Moment]:
+        """One, or several."""
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when all moments are."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        """By the moments."""
+        return hash(tuple(self._all()))
+
+    def __repr__(self) -> str:
+        """For tests."""
+        return repr(tuple(self._all()))
+
+
 @dataclass(frozen=True, slots=True)
 class HostMemory:
     """Host RAM of one rank and one node."""
@@ -151,7 +195,8 @@ class Runtime:
 
     def _outside(self, which: int) -> int:
         """What the driver shows that is not torch's."""
-        return sum(self.terms[key][which] for key in (TermKey.CUDA_CONTEXT, TermKey.NCCL) if key in self.terms)
+        keys = (TermKey.CUDA_CONTEXT, TermKey.NCCL, TermKey.PAGED_OPTIMIZER)
+        return sum(self.terms[key][which] for key in keys if key in self.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +211,10 @@ class ModelStates:
     def total_bytes(self) -> int:
         """Sum of the three."""
         return self.params_bytes + self.grads_bytes + self.optimizer_bytes
+
+
+def _no_reason() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +253,7 @@ class Estimate:
     """Predicted memory of one plan."""
 
     plan: Plan
-    moments: tuple[Moment, ...]
+    moments: Sequence[Moment]
     """At least one per phase; the peak of a phase is the largest."""
     steady: Mapping[str, int]
     """Term key -> bytes allocated between two steps, after gradients are cleared."""
@@ -218,9 +267,15 @@ class Estimate:
     worst_rank: int
     worst_rank_peak_bytes: int
     verdict: str | None
-    verdict_because: str | None
+    why: Callable[[], str | None] = _no_reason
+    """Puts ``verdict_because`` into words; few of a sweep's are read."""
     beyond: tuple[PhaseNeed, ...] = ()
     """Phases beside the step, where they were asked for."""
+
+    @property
+    def verdict_because(self) -> str | None:
+        """What is short, with the numbers that were compared; None for a plan that fits."""
+        return self.why()
 
     @property
     def steady_bytes(self) -> int:

@@ -167,8 +167,8 @@ def optimizer_spec(name: str) -> OptimizerSpec:
     return OPTIMIZERS[name]
 
 
-def state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:
-    """Bytes of optimizer states for ``numel`` optimized elements of ``element_bytes`` each."""
+def whole_state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:
+    """Bytes of optimizer states for ``numel`` optimized elements of ``element_bytes`` each, wherever they live."""
     per_element = spec.state_bytes_fp32 if element_bytes == 4 else spec.state_bytes_16bit
     return int(per_element * numel)
 
@@ -205,3 +205,22 @@ def temporary_bytes(spec: OptimizerSpec, numel: int, shapes: Iterable[tuple[int,
         return 4 * (2 if element_bytes == 4 else 4) * max((prod(shape) for shape in shapes), default=0)
     matrices = [shape for shape in shapes if len(shape) == 2]
     return max((prod(shape) * (element_bytes + 4) + 4 * min(shape) ** 2 for shape in matrices), default=0)
+
+
+def state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:
+    """What of the states torch's allocator holds: all, or of paged ones the maxima of their blocks alone.
+
+    Paged states are CUDA managed memory, which bitsandbytes asks the driver for (``functional.py``, ``get_paged``); tensors of
+    up to 1e5 elements (norms, biases) are not paged, and not counted here.
+    """
+    whole = whole_state_bytes(spec, numel, element_bytes)
+    return whole - paged_bytes(spec, numel, element_bytes)
+
+
+def paged_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:
+    """Bytes of states in managed memory: on the GPU while there is room, in host RAM otherwise; 0 unless paged."""
+    if not spec.paged:
+        return 0
+    per_element = spec.state_bytes_fp32 if element_bytes == 4 else spec.state_bytes_16bit
+    # The fp32 maxima of 8-bit blocks are ordinary tensors (``init_state``): what exceeds whole bytes per moment.
+    return int(per_element) * numel

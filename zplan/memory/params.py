@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from math import prod
 
+from zplan.memory.activations.find import module_of
+from zplan.memory.adapted import Adapter, with_adapters
 from zplan.spec import Lora, ModelSpec, Weight, WeightKind
-
-ADAPTABLE = (WeightKind.LINEAR, WeightKind.CONV1D, WeightKind.ROUTER)
-"""Kinds that peft's ``all-linear`` turns into adapters: ``nn.Linear`` and ``Conv1D`` modules, not stacked experts, not the head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,13 @@ class Layout:
         """Stem, every block in order, head."""
         return (self.stem, *(self.kinds[kind] for kind in self.layers), self.head)
 
+    def runs(self) -> tuple[tuple[Piece, int], ...]:
+        """The pieces in order, equal neighbours as one with their count."""
+        return _runs(self)
+
     def tensors(self) -> tuple[Tensor, ...]:
         """Every tensor in the order of ``named_parameters()``."""
-        return tuple(tensor for piece in self.pieces() for tensor in piece.tensors)
+        return _tensors(self)
 
     def trainable_shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of the trainable tensors of each piece, every kind of block once."""
@@ -74,32 +79,23 @@ class Layout:
         return id(self)
 
 
-def _adapter_tensors(weight: Weight, lora: Lora) -> tuple[Tensor, Tensor]:
-    """A (rank x in) and B (out x rank) of one adapted weight, as peft names them (arXiv:2106.09685)."""
-    fan_out, fan_in = weight.shape if weight.kind is not WeightKind.CONV1D else weight.shape[::-1]
-    stem = weight.name.removesuffix(".weight")
-    return (
-        Tensor(f"{stem}.lora_A.default.weight", (lora.rank, fan_in), lora.rank * fan_in, WeightKind.LINEAR, True),
-        Tensor(f"{stem}.lora_B.default.weight", (fan_out, lora.rank), lora.rank * fan_out, WeightKind.LINEAR, True),
-    )
+@lru_cache(maxsize=512)
+def _runs(groups: Layout) -> tuple[tuple[Piece, int], ...]:
+    return tuple((group[0], len(group)) for group in (tuple(same) for _, same in groupby(groups.pieces(), key=id)))
 
 
-def is_adapted(weight: Weight, lora: Lora | None) -> bool:
-    """Whether peft puts an adapter on this weight."""
-    if lora is None or weight.kind not in ADAPTABLE or len(weight.shape) != 2:
-        return False
-    if lora.targets == ("all-linear",):
-        return True
-    module = weight.name.removesuffix(".weight")
-    return any(module == target or module.endswith(f".{target}") for target in lora.targets)
+@lru_cache(maxsize=512)
+def _tensors(groups: Layout) -> tuple[Tensor, ...]:
+    return tuple(tensor for piece in groups.pieces() for tensor in piece.tensors)
 
 
-def _piece(name: str, weights: tuple[Weight, ...], lora: Lora | None) -> Piece:
+def _piece(name: str, weights: tuple[Weight, ...], lora: Lora | None, family: str) -> Piece:
     tensors: list[Tensor] = []
-    for weight in weights:
-        tensors.append(Tensor(weight.name, weight.shape, weight.numel, weight.kind, lora is None))
-        if is_adapted(weight, lora) and lora is not None:
-            tensors.extend(_adapter_tensors(weight, lora))
+    for item in with_adapters(weights, lora, family):
+        if isinstance(item, Adapter):
+            tensors += [Tensor(key, shape, prod(shape), WeightKind.LINEAR, True) for key, shape in item.matrices()]
+        else:
+            tensors.append(Tensor(item.name, item.shape, item.numel, item.kind, lora is None))
     return Piece(name, tuple(tensors), sum(t.numel for t in tensors), sum(t.numel for t in tensors if t.trainable))
 
 
@@ -110,9 +106,12 @@ def layout(model: ModelSpec, lora: Lora | None = None) -> Layout:
     Returns:
         The layout. Without adapters everything is trainable; with them only the adapters are (arXiv:2106.09685).
     """
-    stem = _piece("stem", model.pre, lora)
-    kinds = tuple(_piece(f"block:{kind.implementation}", kind.weights, lora) for kind in model.block_kinds)
-    head = _piece("head", model.post, lora)
+    stem = _piece("stem", model.pre, lora, model.family)
+    kinds = tuple(
+        _piece(f"block:{kind.implementation}", kind.weights, lora, module_of(kind.implementation))
+        for kind in model.block_kinds
+    )
+    head = _piece("head", model.post, lora, model.family)
     pieces = [stem, head, *kinds]
     all_numel = stem.numel + head.numel + sum(kinds[kind].numel for kind in model.layers)
     trained = stem.trainable_numel + head.trainable_numel + sum(kinds[kind].trainable_numel for kind in model.layers)

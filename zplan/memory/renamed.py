@@ -9,13 +9,14 @@ from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.params import Layout
 from zplan.memory.sharding import zero3_partition_numel, zero12_flat_numel
+from zplan.memory.states import keeps_fp32_adapters
 from zplan.memory.timeline import Pass
 from zplan.spec import Engine, Job, Offload
 
 Change = Callable[[str, Mapping[str, int]], Mapping[str, int]]
 """A moment's name (empty for what is there throughout) and its terms -> its terms."""
 
-MADE_BEFORE_ADAPTERS = "head made before sharding"
+MADE_BEFORE_ADAPTERS = ("head made before sharding", "module made before sharding")
 """Of stage 3: peft adds adapters to a model that is sharded already."""
 
 
@@ -31,7 +32,9 @@ def renamed(memory: EngineMemory, change: Change) -> EngineMemory:
         return Moment(old.phase, old.name, change(old.name, old.terms))
 
     def micro_step(old: Pass) -> Pass:
-        return Pass(change("", old.base), old.forward, old.backward, tuple(moment(one) for one in old.backward_moments))
+        before = tuple(moment(one) for one in old.forward_moments)
+        after = tuple(moment(one) for one in old.backward_moments)
+        return Pass(change("", old.base), old.forward, old.backward, after, before)
 
     return replace(
         memory,
@@ -58,7 +61,7 @@ def adapter_bytes(groups: Layout, job: Job, states: StateBytes, ranks: int, stor
     if job.engine is Engine.DEEPSPEED:
         if job.stage == 3:
             numel = sum(zero3_partition_numel(t.numel, ranks) for t in groups.tensors() if t.trainable)
-            return 0 if job.offload is Offload.ALL else 4 * numel
+            return (4 if keeps_fp32_adapters(job) else states.param) * numel if job.offload is not Offload.ALL else 0
         return states.param * (zero12_flat_numel(groups.trainable, ranks) if job.stage else groups.trainable)
     if job.engine in (Engine.FSDP1, Engine.FSDP2):
         return states.param * stored if job.offload is Offload.NONE else 0
@@ -69,7 +72,7 @@ def with_adapters(memory: EngineMemory, size: int) -> EngineMemory:
     """Moves adapter weights from ``params`` to a term of their own."""
 
     def change(name: str, old: Mapping[str, int]) -> Mapping[str, int]:
-        held = 0 if name == MADE_BEFORE_ADAPTERS else min(size, old.get(TermKey.PARAMS, 0))
+        held = 0 if name in MADE_BEFORE_ADAPTERS else min(size, old.get(TermKey.PARAMS, 0))
         if not held:
             return old
         return {**old, TermKey.PARAMS: old[TermKey.PARAMS] - held, TermKey.ADAPTERS: held}

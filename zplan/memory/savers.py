@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from zplan.memory.activations.adapters import dropout_bytes
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.memory.implementations import block_difference, head_difference, is_litgpt, with_difference
+from zplan.memory.implementations import block_difference, head_casts_bytes, head_difference, is_litgpt, with_difference
 from zplan.spec import Attention, BlockSpec, Job, Loss, ModelSpec, Weight, WeightKind
 
 MATMULS = (WeightKind.LINEAR, WeightKind.CONV1D)
@@ -25,11 +25,16 @@ def differs(job: Job) -> bool:
     return job.compile or other or dropout or saver.offloaded or saver.kind in ("selective", "selective-op")
 
 
-def other_head(head: PieceMemory, model: ModelSpec, job: Job, tokens: int) -> PieceMemory:
+def other_head(
+    head: PieceMemory, model: ModelSpec, job: Job, micro_batch: int, seq_len: int, *, autocast: bool
+) -> PieceMemory:
     """The loss head of another implementation: all logits in 16 bits, whatever chunks they were made in."""
     if not is_litgpt(job) or job.loss is not Loss.CHUNKED:
         return head
-    before, after = head_difference(model, job, tokens)
+    before, after = head_difference(model, job, micro_batch * seq_len)
+    if autocast and job.lora is not None and job.lora.fp32_base:
+        casts = head_casts_bytes(model, seq_len)
+        before, after = before + casts, after + casts
     forward = tuple(one._replace(activation_bytes=one.activation_bytes + before) for one in head.forward)
     backward = tuple(one._replace(activation_bytes=one.activation_bytes + after) for one in head.backward)
     return replace(head, forward=forward, backward=backward)

@@ -201,7 +201,7 @@ def _written(plan: Plan, optimizer: OptimizerSpec) -> list[_Held]:
     groups = layout(plan.model, job.lora)
     if job.engine is Engine.DEEPSPEED:
         from zplan.memory.engines.zero3 import shards
-        from zplan.memory.engines.zero12 import partition
+        from zplan.memory.engines.zero12_reduce import partition
 
         if job.stage == 3:
             numel, what = max(shards(groups, job.deepspeed, plan.world_size).sub_groups), "the largest sub-group"

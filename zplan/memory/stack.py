@@ -8,16 +8,18 @@ from functools import lru_cache
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
 from zplan.memory.activations.find import module_of
-from zplan.memory.activations.pieces import ALL_LINEAR
+from zplan.memory.activations.heads import HEAD_MODULE
+from zplan.memory.adapted import ALL_LINEAR, adapter
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import is_adapted, layout
+from zplan.memory.params import layout
+from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
-from zplan.memory.states import state_sizes
+from zplan.memory.states import keeps_fp32_adapters, state_sizes
 from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, ModelSpec, WeightKind
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -56,8 +58,12 @@ class CodeFacts:
     """Element size of a weight gradient as autograd hands it over."""
     wide_adapters: bool
     """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
-    partitioned: bool
-    """DeepSpeed stage 3 frees gathered weights by exchanging ``param.data``, which views that autograd saved don't see."""
+    own_linear: bool
+    """Stage 3 replaces ``F.linear`` by its own (``memory_efficient_linear``), which keeps its input even where the weight is
+    frozen. It hands over the gradient of a tied head as a tensor of its own, to which autograd can add the embedding's in place;
+    torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
+    casts_inputs: bool = False
+    """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +72,8 @@ class JobFacts:
 
     job: Job
     """The job with micro-batch, sequence and rank set to neutral values."""
+    engine: Job
+    """What an engine sees of it: which code runs on the pieces is left out as well."""
     states: StateBytes
     optimizer: OptimizerSpec
     code: CodeFacts
@@ -76,6 +84,9 @@ def job_facts(job: Job) -> JobFacts:
     """The facts of a job; equal but for the batch shape means the same object."""
     # More than two micro-steps are like two: the first and the last differ.
     return _static_facts(replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=min(job.grad_accum, 2)))
+
+
+_PLAIN = Job()
 
 
 @lru_cache(maxsize=8192)
@@ -91,18 +102,20 @@ def _static_facts(job: Job) -> JobFacts:
         implementation=job.implementation,
     )
     stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
-    wide = stage3 and job.lora is not None and states.compute is ComputeMode.CAST
-    return JobFacts(job, states, optimizer_spec(job.optimizer), _code_facts(code, states.compute, wide, stage3))
+    wide = stage3 and keeps_fp32_adapters(job) and states.compute is ComputeMode.CAST
+    engine = replace(
+        job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
+    )
+    casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
+    own_linear = stage3 and job.deepspeed.memory_efficient_linear
+    facts = _code_facts(code, states.compute, wide, own_linear, casts)
+    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, partitioned: bool) -> CodeFacts:
+def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, partitioned)
-
-
-SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
-"""Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
+    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs)
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -122,30 +135,36 @@ def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool, passing: int 
     )
 
 
-def _with_views(piece: PieceMemory, block: BlockSpec, element_bytes: int, checkpointed: bool) -> PieceMemory:
-    """A block under stage 3 whose saved weight views keep the gathered weights alive until its backward.
+FP32_ROTARY = frozenset({"olmo2"})
+"""Families whose rotary embedding hands out fp32 cosines and sines (transformers ``Olmo2RotaryEmbedding``); others cast them."""
 
-    Formula: the gathered bytes of its linear weights. An upper bound: inside a block, and for the last blocks that stage 3 has
-    not released yet (``stage3_max_reuse_distance``), the gathered weights themselves are counted beside their views.
+
+def _with_cast_rotary(piece: PieceMemory, block: BlockSpec, seq_len: int) -> PieceMemory:
+    """A block that was called with fp32 cosines and sines, cast for it alone: both copies live as long as what it keeps.
+
+    Formula: 2 tensors x 2 bytes x s d, whatever the batch; a checkpoint keeps them, too, as it keeps every argument.
+    Source: torch ``distributed/fsdp/_fully_shard/_fsdp_state.py`` (``_pre_forward``).
     """
-    if module_of(block.implementation) not in SAVES_WEIGHT_VIEWS:
+    if module_of(block.implementation) not in FP32_ROTARY:
         return piece
-    numel = sum(weight.numel for weight in block.weights if weight.kind is WeightKind.LINEAR and len(weight.shape) == 2)
-    return _more_kept(piece, element_bytes * numel, checkpointed)
+    return _more_kept(piece, 4 * seq_len * dict(block.dims)["d"], checkpointed=False)
 
 
 def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, checkpointed: bool) -> PieceMemory:
     """A block whose adapters are fp32: what they keep beyond the tables, which hold adapters in 16 bits.
 
-    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r.
-    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``).
+    Formula: for each adapted layer a copy of its input in fp32, 4 T in, and 2 T r more for the inner product of rank r; for
+    stacked experts, whose adapters are added to their weights, 16-bit copies of the adapters.
+    Source: peft ``tuners/lora/layer.py`` (``_cast_input_dtype``; ``ParamWrapper.get_delta_factors``).
     """
-    adapted = [weight for weight in block.weights if is_adapted(weight, lora)]
-    fan_in = sum(w.shape[0] if w.kind is WeightKind.CONV1D else w.shape[1] for w in adapted)
-    extra = tokens * (4 * fan_in + 2 * lora.rank * len(adapted))
+    family = module_of(block.implementation)
+    found = [one for one in (adapter(weight, lora, family) for weight in block.weights) if one is not None]
+    layers = [one for one in found if not one.wraps_parameter]
+    copies = 2 * sum(one.rank * (one.fan_in + one.fan_out) for one in found if one.wraps_parameter)
+    extra = tokens * sum(4 * one.fan_in + 2 * lora.rank for one in layers) + copies
     # Forward alone frees each layer's copy and its fp32 result before the next layer's.
-    passing = max((4 * tokens * (w.shape[0] + w.shape[1]) for w in adapted), default=0)
-    return _more_kept(piece, extra, checkpointed, passing)
+    passing = max((4 * tokens * (one.fan_in + one.fan_out) for one in layers), default=0)
+    return _more_kept(piece, extra, checkpointed, max(passing, copies))
 
 
 @lru_cache(maxsize=2048)
@@ -164,8 +183,18 @@ def stack_shape(model: ModelSpec, facts: CodeFacts) -> StackShape:
     )
 
 
+def _with_input(head: PieceMemory, size: int) -> PieceMemory:
+    """A frozen head whose matrix product keeps its input until its backward."""
+    last = max((place for place, one in enumerate(head.backward) if one.module == HEAD_MODULE), default=-1)
+    return replace(head, backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
+
+
 _MASKS = (Attention.FLASH, Attention.SDPA, Attention.EAGER)
 """From no mask at all to one that is added to scores."""
+
+
+ALWAYS_MASKED = frozenset({"falcon"})
+"""Families that ask for a mask even where causal attention would do (``create_causal_mask(..., allow_is_causal_skip=False)``)."""
 
 
 def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
@@ -174,7 +203,8 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
     attention; a window shorter than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
     """
-    if attention is Attention.SDPA and (block.sliding_window is None or seq_len <= block.sliding_window):
+    masked = module_of(block.implementation) in ALWAYS_MASKED
+    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len <= block.sliding_window):
         return Attention.FLASH
     return attention
 
@@ -202,6 +232,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             lora=adapters,
             targets=ALL_LINEAR if job.lora is None else job.lora.targets,
             quantized=job.quantize is not None,
+            keeps_inputs=facts.own_linear and job.quantize is None,
         )
         for kind, flag in shape.variants
     )
@@ -210,10 +241,10 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
         )
-    if facts.partitioned:
+    if facts.casts_inputs:
         pieces = tuple(
-            _with_views(piece, model.block_kinds[kind], facts.grad_bytes, flag)
-            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
+            _with_cast_rotary(piece, model.block_kinds[kind], seq)
+            for piece, (kind, _) in zip(pieces, shape.variants, strict=True)
         )
     if differs(job):
         pieces = tuple(
@@ -229,10 +260,14 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
         lora=adapters,
+        in_place=facts.own_linear,
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
-    head = other_head(head, model, job, batch * seq)
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq)
+    head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
+    if facts.own_linear and job.lora is not None and job.loss in (Loss.STANDARD, Loss.IN_PLACE):
+        head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
+    scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch)
 
 
 @lru_cache(maxsize=2048)
@@ -252,4 +287,8 @@ def grad_orders(model: ModelSpec, facts: CodeFacts) -> GradOrders:
 @lru_cache(maxsize=16384)
 def engine_side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> EngineMemory:
     """The engine's side of a plan, which no batch shape changes."""
-    return engine_memory(model, facts.job, grad_orders(model, facts.code), ranks, rank)
+    orders = grad_orders(model, facts.code)
+    if facts.job.engine is not Engine.DEEPSPEED or facts.job.stage != 3:
+        # Only stage 3 gathers again for a recomputation: to all others checkpointed blocks are like any.
+        orders = orders.uncheckpointed()
+    return engine_memory(model, facts.engine, orders, ranks, rank)

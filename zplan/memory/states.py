@@ -5,10 +5,10 @@ from __future__ import annotations
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
-from zplan.memory.optimizers import OptimizerSpec, factored_bytes, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, factored_bytes, state_bytes, whole_state_bytes
 from zplan.memory.params import Layout, Piece
 from zplan.memory.sharding import share
-from zplan.spec import Engine, Job, Precision
+from zplan.spec import Engine, Job, Offload, Precision
 
 
 def model_states(
@@ -31,7 +31,7 @@ def model_states(
     grads = states.grad * trainable
     master = states.master * trainable if states.master and states.master != states.param else 0
     # Factored states vanish in this accounting; that engines with flat partitions undo the factoring is among their terms.
-    optim = master + (0 if optimizer.factored else state_bytes(optimizer, trainable, states.optimized))
+    optim = master + (0 if optimizer.factored else whole_state_bytes(optimizer, trainable, states.optimized))
     return ModelStates(
         params_bytes=share(params, ranks) if stage >= 3 else params,
         grads_bytes=share(grads, ranks) if stage >= 2 else grads,
@@ -39,7 +39,7 @@ def model_states(
     )
 
 
-def whole_state_bytes(optimizer: OptimizerSpec, groups: Layout, element_bytes: int) -> int:
+def unsharded_state_bytes(optimizer: OptimizerSpec, groups: Layout, element_bytes: int) -> int:
     """Bytes of optimizer states where every tensor is stepped whole: one process, DDP, stage 0."""
     if optimizer.factored:
         blocks = [shape for index in groups.layers for shape in _shapes(groups.kinds[index])]
@@ -54,6 +54,15 @@ def _shapes(piece: Piece) -> list[tuple[int, ...]]:
 def has_16bit_base(job: Job) -> bool:
     """Whether adapters train on a base in 16 bits; not one whose norms and embeddings are fp32 beside packed weights."""
     return job.lora is not None and job.quantize is None and not job.lora.fp32_base
+
+
+def keeps_fp32_adapters(job: Job) -> bool:
+    """Whether adapters stay fp32 beside a 16-bit base at stage 3, as peft makes them.
+
+    Offloaded parameters are copied into one flat buffer of the model's dtype, adapters with them (DeepSpeed ``stage3.py``,
+    ``_create_fp16_partitions_with_defragmentation``, ``_move_to_flat_buffer``); on the GPU each keeps its own.
+    """
+    return job.lora is not None and job.offload is not Offload.ALL
 
 
 def state_sizes(job: Job) -> StateBytes:

@@ -35,6 +35,7 @@ TERM_TITLES: Mapping[str, str] = {
     TermKey.NCCL: "NCCL",
     TermKey.FRAGMENTATION: "fragmentation",
     TermKey.KERNEL_SCRATCH: "scratch inside kernels",
+    TermKey.PAGED_OPTIMIZER: "paged optimizer states",
     TermKey.HOST_MASTER: "fp32 master copy",
     TermKey.HOST_OPTIMIZER: "optimizer states",
     TermKey.HOST_GRADS: "gradients",
@@ -166,11 +167,12 @@ def not_counted(jobs: Sequence[Job]) -> list[str]:
 
 def runtime_sources(engine: Engine, stage: int = 0) -> dict[str, str]:
     """Where the ranges beyond allocated bytes were measured: key of the cause -> source."""
-    from zplan.memory.runtime import CONTEXT, NCCL, WORKSPACE, slack
+    from zplan.memory.runtime import CONTEXT, NCCL, PAGED_SOURCE, WORKSPACE, slack
 
     return {
         TermKey.CUDA_CONTEXT: CONTEXT.source,
         TermKey.NCCL: NCCL.source,
         TermKey.KERNEL_SCRATCH: WORKSPACE.source,
         TermKey.FRAGMENTATION: slack(engine, stage).source,
+        TermKey.PAGED_OPTIMIZER: PAGED_SOURCE,
     }

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zplan.memory.explain import TermExplanation, explain_term
+from zplan.memory.explain_host import explain_host
 from zplan.memory.moments import Estimate, Moment, TermKey
-from zplan.memory.runtime import CONTEXT, NCCL, WORKSPACE, slack
+from zplan.memory.runtime import CONTEXT, NCCL, PAGED_SOURCE, WORKSPACE, slack
 from zplan.spec import Engine
 
 GPU, DEVICE, HOST = "GPU, allocated", "GPU, beyond allocated", "host"
@@ -256,6 +257,14 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     ),
     (
+        TermKey.PAGED_OPTIMIZER,
+        DEVICE,
+        "States of a paged optimizer: managed memory that the driver moves to host RAM when the card is full",
+        "8 P/N in fp32, 2 P/N in 8 bits; never more than the room that is left",
+        PAGED_SOURCE,
+        "nothing needs to change: it gives way by itself, at the price of PCIe traffic",
+    ),
+    (
         TermKey.HOST_MASTER,
         HOST,
         "The fp32 copy of the weights in host RAM, when the optimizer is offloaded",
@@ -342,11 +351,9 @@ def explain_in_plan(estimate: Estimate, key: str) -> TermInPlan:
         found = TermExplanation(key, spread[1], about.formula, numbers, about.source, about.shrink)
         return TermInPlan(found, {}, "", spread)
     if about.place == HOST:
-        host = estimate.host
-        size = host.terms.get(key, 0)
-        if key == TermKey.PINNED_ROUNDING:
-            size = host.per_node_bytes // estimate.plan.cluster.gpus_per_node - host.per_rank_bytes
-        found = TermExplanation(key, size, about.formula, f"{size:,} per rank", about.source, about.shrink)
+        found = explain_host(estimate, key)
+        if not found.bytes:
+            found = TermExplanation(key, 0, about.formula, "none in this plan", about.source, about.shrink)
         return TermInPlan(found, {}, "")
     peaks: dict[str, int] = {}
     best: Moment = estimate.peak_moment

@@ -11,18 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.memory.moments import Moment, TermKey
+from zplan.memory.moments import Moment
 
 StateKey = str | int | tuple[int]
 """What an engine's level depends on: a module's name, a count of gradients, or (weight,) while its gradient is handed over."""
-
-
-def pending_key(which: int) -> StateKey:
-    """Key of the level while the gradient of one of the piece's weights is handed over."""
-    return (which,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +79,9 @@ def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
     return LayerLevels(ordered, tuple(hull))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """The engine's bytes along one pass."""
+    """The engine's bytes along one pass; compared by identity, so that plans that share one share what follows from it."""
 
     by: str
     """What the bytes depend on within a piece: ``any`` (nothing; the key is 0), ``grads`` or ``module``."""
@@ -96,6 +91,16 @@ class Track:
     head: Mapping[StateKey, Level]
     after: tuple[LayerLevels, ...] = ()
     """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
+    opening: Level = NOTHING
+    """A spike before backward's first operator, when the loss head holds just what it kept."""
+    most: tuple[int, ...] = field(init=False)
+    """The largest level in stem, in head, and in each variant of block."""
+
+    def __post_init__(self) -> None:
+        """Finds the largest levels: no instant whose own bytes and these stay below the peak needs a look."""
+        ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
+        blocks = (max((levels.hull[0][1].total for levels in per.values()), default=0) for per in self.blocks)
+        object.__setattr__(self, "most", (*ends, *blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +113,19 @@ class Pass:
     backward: Track
     backward_moments: tuple[Moment, ...] = ()
     """Moments of the backward phase that hold no activations, e.g. the reduction after the last gradient."""
+    forward_moments: tuple[Moment, ...] = ()
+    """Moments of the forward phase before its first operator, e.g. the last step's gradients, not yet let go."""
     base_bytes: int = field(init=False)
+    largest_backward: Moment | None = field(init=False)
+    """Of ``backward_moments``."""
+    largest_forward: Moment | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Adds the base up once."""
+        """Adds up once what every batch shape needs."""
         object.__setattr__(self, "base_bytes", sum(self.base.values()))
+        for name, moments in (("backward", self.backward_moments), ("forward", self.forward_moments)):
+            largest = max(moments, key=lambda moment: moment.total_bytes, default=None)
+            object.__setattr__(self, f"largest_{name}", largest)
 
 
 class Kept(NamedTuple):
@@ -125,20 +138,31 @@ class Kept(NamedTuple):
     """Prefix sums otherwise (also the total, at index L)."""
 
 
-def _held(piece: PieceMemory, forward: bool) -> int:
+def held_bytes(piece: PieceMemory, forward: bool) -> int:
     """What a piece holds while later pieces run: kept tensors; in forward also its frame and autocast's copies."""
     kept = piece.kept_bytes + piece.kept_score_bytes
     return kept + piece.frame_bytes + piece.frame_score_bytes + piece.cast_cache_bytes if forward else kept
 
 
+def frame_bytes(stem: PieceMemory, variants: Sequence[PieceMemory], layers: Sequence[int]) -> tuple[int, int]:
+    """What the frames of stem and blocks hold, and the part of it that is s x s tensors."""
+    frames, scores = stem.frame_bytes, stem.frame_score_bytes
+    for number, piece in enumerate(variants):
+        if piece.frame_bytes or piece.frame_score_bytes:
+            count = len(layers) if len(variants) == 1 else layers.count(number)
+            frames += count * piece.frame_bytes
+            scores += count * piece.frame_score_bytes
+    return frames + scores, scores
+
+
 def _kept_below(stem: PieceMemory, variants: Sequence[PieceMemory], layers: Sequence[int], forward: bool) -> Kept:
-    held = [_held(piece, forward) for piece in variants]
+    held = [held_bytes(piece, forward) for piece in variants]
     if len(held) == 1 or len(set(held)) == 1:
-        return Kept(_held(stem, forward), held[0], ())
+        return Kept(held_bytes(stem, forward), held[0], ())
     sums = [0]
     for variant in layers:
         sums.append(sums[-1] + held[variant])
-    return Kept(_held(stem, forward), None, tuple(sums))
+    return Kept(held_bytes(stem, forward), None, tuple(sums))
 
 
 class Candidate(NamedTuple):
@@ -155,19 +179,29 @@ class Candidate(NamedTuple):
 
 
 LATER = "+"
-"""Key of code outside of modules with matrices, once the piece's first gradient is ready."""
+"""Key of code outside of modules with matrices: in forward once the first of them has run, in backward once the piece's first
+gradient is ready. Appended to a module's name it is that module's key then."""
+
+
+def own_backward(module: str) -> str:
+    """Key of the level while a module itself runs backward, and is not computed again."""
+    return f"-{module}"
+
 
 Candidates = dict[str, tuple[Candidate, ...]]
-"""For each way in which engines differ within a piece (``Track.by``) what can be its peak."""
+"""For each way in which engines differ within a piece (``Track.by``) what can be its peak, largest first."""
 
 
 def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
     best: dict[tuple[str, StateKey], Candidate] = {}
+    later = False
     for activation_bytes, score_bytes, ready, module, which in instants:
         pending = grad_sizes[which] if which >= 0 else 0
         own = activation_bytes + score_bytes + pending
         by_grads: StateKey = (which,) if which >= 0 else ready
-        by_module: StateKey = (which,) if which >= 0 else module or (LATER if ready else "")
+        after = LATER if ready or (later and not module) else ""
+        by_module: StateKey = (which,) if which >= 0 else module + after
+        later = later or bool(module and not grad_sizes)
         for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", by_module, "")):
             known = best.get((by, key))
             if known is None or own > known.own:
@@ -175,7 +209,26 @@ def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candi
     found: dict[str, list[Candidate]] = {"any": [], "grads": [], "module": []}
     for (by, _), candidate in best.items():
         found[by].append(candidate)
-    return {by: tuple(values) for by, values in found.items()}
+    return {by: tuple(sorted(values, key=_own, reverse=True)) for by, values in found.items()}
+
+
+def _own(candidate: Candidate) -> int:
+    return candidate.own
+
+
+def _beside(instants: Sequence[Instant], frames: int, scores: int) -> list[Instant]:
+    """The head's instants with the frames of the model's trunk, which is left when the head's matrix is used."""
+    found: list[Instant] = []
+    heads = {instant.module for instant in instants} - {""}
+    left = False
+    for instant in instants:
+        left = left or instant.module in heads
+        if not left:
+            instant = instant._replace(
+                activation_bytes=instant.activation_bytes + frames - scores, score_bytes=instant.score_bytes + scores
+            )
+        found.append(instant)
+    return found
 
 
 class Stack:
@@ -185,11 +238,14 @@ class Stack:
         "backward",
         "checkpointed",
         "forward",
+        "frames_bytes",
         "head",
         "inputs_bytes",
         "kept_backward",
         "kept_forward",
         "layers",
+        "memo",
+        "scratch_bytes",
         "stem",
         "variants",
     )
@@ -201,6 +257,7 @@ class Stack:
         head: PieceMemory,
         shape: StackShape,
         inputs_bytes: int,
+        scratch_bytes: int = 0,
     ) -> None:
         self.stem, self.variants, self.head = stem, variants, head
         self.layers, self.checkpointed = shape.layers, shape.checkpointed
@@ -210,8 +267,16 @@ class Stack:
         """Candidates of stem, head and each variant."""
         self.backward = tuple(_candidates(piece.backward, size) for piece, size in zip(pieces, sizes, strict=True))
         self.inputs_bytes = inputs_bytes
+        self.scratch_bytes = scratch_bytes
+        """What attention's kernel allocates for itself in backward, beyond what can be tracked."""
+        self.memo: tuple[dict[Track, Any], dict[Track, Any]] = ({}, {})
+        """What was found for an engine's track, in backward and in forward (see ``peaks``)."""
         self.kept_forward = _kept_below(stem, variants, shape.layers, True)
         self.kept_backward = _kept_below(stem, variants, shape.layers, False)
+        frames, scores = frame_bytes(stem, variants, shape.layers)
+        self.frames_bytes = frames
+        if frames:
+            self.forward = (self.forward[0], _candidates(_beside(head.forward, frames, scores), ()), *self.forward[2:])
 
     def stored_bytes(self, layers_below: int, forward: bool) -> int:
         """What the stem and the first layers hold."""
@@ -232,160 +297,3 @@ class StackShape:
     """For each variant the bytes of each weight's gradient as autograd hands it over."""
     head_grad_sizes: tuple[int, ...]
     stem_grad_sizes: tuple[int, ...]
-
-
-def _stored_terms(stack: Stack, layers_below: int, forward: bool) -> dict[str, int]:
-    """What the stem and the first ``layers_below`` layers hold, by term; nothing while the stem itself runs (-1)."""
-    terms = {TermKey.ACTIVATIONS: 0, TermKey.CHECKPOINTS: 0, TermKey.ATTENTION_SCORES: 0}
-    if layers_below < 0:
-        return terms
-    counts = [0] * len(stack.variants)
-    if len(counts) == 1:
-        counts[0] = layers_below
-    else:
-        for variant in stack.layers[:layers_below]:
-            counts[variant] += 1
-    pieces = ((stack.stem, False, 1), *zip(stack.variants, stack.checkpointed, counts, strict=True))
-    for piece, checkpointed, count in pieces:
-        scores = piece.kept_score_bytes + (piece.frame_score_bytes if forward else 0)
-        terms[TermKey.CHECKPOINTS if checkpointed else TermKey.ACTIVATIONS] += count * (_held(piece, forward) - scores)
-        terms[TermKey.ATTENTION_SCORES] += count * scores
-    return terms
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The largest instant of a piece, as a moment that builds its terms on demand."""
-
-    run: Pass
-    stack: Stack
-    forward: bool
-    layers_below: int
-    activation_bytes: int
-    score_bytes: int
-    engine: Level
-    pending: int
-    own: str
-    """Term that the piece's own activations belong to."""
-
-    def terms(self) -> dict[str, int]:
-        """All terms; zero ones included."""
-        terms = dict(self.run.base)
-        for key, size in _stored_terms(self.stack, self.layers_below, self.forward).items():
-            terms[key] = terms.get(key, 0) + size
-        for key, size in (
-            (TermKey.INPUTS, self.stack.inputs_bytes),
-            (self.own, self.activation_bytes),
-            (TermKey.ATTENTION_SCORES, self.score_bytes),
-            (TermKey.UNSHARDED_GRADS, self.pending),
-            *self.engine.terms,
-        ):
-            terms[key] = terms.get(key, 0) + size
-        return terms
-
-
-def _piece_moment(
-    forward: bool, run: Pass, stack: Stack, levels: Mapping[StateKey, Level], by: str, stem: bool
-) -> Moment:
-    """Largest instant of the stem or the head."""
-    best, chosen, engine = -1, _NO_CANDIDATE, NOTHING
-    for candidate in (stack.forward if forward else stack.backward)[0 if stem else 1][by]:
-        held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
-        total = candidate.own + held.total
-        if total > best:
-            best, chosen, engine = total, candidate, held
-    below, pending, depth = 0, chosen.pending, -1
-    if not stem:
-        depth = len(stack.layers)
-        below = stack.stored_bytes(depth, forward)
-    elif not forward:
-        pending += stack.head.held_grad_bytes
-        best += stack.head.held_grad_bytes
-    name, own = _PIECE_NAMES[stem, forward]
-    found = _Found(run, stack, forward, depth, chosen.activation_bytes, chosen.score_bytes, engine, pending, own)
-    total = run.base_bytes + stack.inputs_bytes + below + max(best, 0)
-    return Moment.deferred("forward" if forward else "backward", name, total, found.terms)
-
-
-_NO_CANDIDATE = Candidate(0, 0, 0, 0, 0, 0)
-_PIECE_NAMES = {
-    (True, True): ("embedding", TermKey.ACTIVATIONS),
-    (False, True): ("loss", TermKey.LOGITS),
-    (False, False): ("loss backward", TermKey.LOGITS_GRAD),
-    (True, False): ("embedding backward", TermKey.ACTIVATIONS),
-}
-
-
-def _block_moment(forward: bool, run: Pass, stack: Stack, track: Track) -> Moment:
-    """Largest instant over all blocks."""
-    kept = stack.kept_forward if forward else stack.kept_backward
-    per_layer, below = kept.linear, kept.below
-    best, best_index, chosen, engine = -1, 0, _NO_CANDIDATE, NOTHING
-    pieces = stack.forward if forward else stack.backward
-    for variant, levels in enumerate(track.blocks):
-        candidates = pieces[variant + 2][track.by]
-        if track.after:
-            candidates = (*candidates, _after(stack.variants[variant]))
-        for candidate in candidates:
-            found = levels.get(candidate.key) or levels.get(candidate.fallback)
-            if found is None:
-                if candidate.key != _AFTER:
-                    continue
-                found = track.after[variant]
-            own = candidate.own
-            for index, held in found.hull if per_layer is not None else found.points:
-                total = own + held.total + (index * per_layer if per_layer is not None else below[index])
-                if total > best:
-                    best, best_index, chosen, engine = total, index, candidate, held
-    pending = chosen.pending
-    if not forward:
-        pending += stack.head.held_grad_bytes
-        best += stack.head.held_grad_bytes
-    phase = "forward" if forward else "backward"
-    parts = _Found(
-        run,
-        stack,
-        forward,
-        best_index,
-        chosen.activation_bytes,
-        chosen.score_bytes,
-        engine,
-        pending,
-        TermKey.ACTIVATIONS,
-    )
-    total = run.base_bytes + stack.inputs_bytes + kept.stem + max(best, 0)
-    return Moment.deferred(phase, f"block {phase}", total, parts.terms)
-
-
-_AFTER = "after"
-
-
-def _after(piece: PieceMemory) -> Candidate:
-    """A spike after a block: of its activations only the gradient of its input is left."""
-    return Candidate(_AFTER, _AFTER, piece.input_grad_bytes, piece.input_grad_bytes, 0, 0)
-
-
-def _backward_moments(run: Pass, stack: Stack) -> list[Moment]:
-    backward = run.backward
-    return [
-        _piece_moment(False, run, stack, backward.head, backward.by, False),
-        _block_moment(False, run, stack, backward),
-        _piece_moment(False, run, stack, backward.stem, backward.by, True),
-        *run.backward_moments,
-    ]
-
-
-def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
-    """The largest moment of each piece in forward and in backward, for one micro-step."""
-    forward = run.forward
-    return [
-        _piece_moment(True, run, stack, forward.stem, forward.by, True),
-        _block_moment(True, run, stack, forward),
-        _piece_moment(True, run, stack, forward.head, forward.by, False),
-        *_backward_moments(run, stack),
-    ]
-
-
-def backward_peak_bytes(run: Pass, stack: Stack) -> int:
-    """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
-    return max(moment.total_bytes for moment in _backward_moments(run, stack))

@@ -83,7 +83,7 @@ def host_need(estimate: Estimate) -> tuple[int, int]:
 
 def reason(estimate: Estimate, unit: Unit = Unit.GIB) -> str | None:
     """Why a plan does not fit with room to spare, in the unit that the rest of a view is in."""
-    if unit is Unit.GIB or estimate.verdict_because is None:
+    if unit is Unit.GIB or estimate.verdict in ("fits", None):
         return estimate.verdict_because
     phase = deciding_phase(estimate)
     return because(estimate.plan.cluster, phase, estimate.runtime, estimate.host, unit=unit)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zplan.memory.moments import BEYOND, PHASES
 from zplan.memory.summary import device_base_bytes, free_bytes, overall_verdict, plan_label, term_title
 from zplan.memory.verdict import host_need, reason, short_of_host_ram
-from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, number_column, plain_table
+from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, fit, narrow, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
 from zplan.units import Unit, format_bytes, format_capacity, format_in, format_seconds
 
@@ -58,12 +58,15 @@ def _bars(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
     table = plain_table()
     table.add_column(f"at the peak ({moment.phase})", no_wrap=True, min_width=_LABEL_WIDTH)
     number_column(table, unit.value, width=_NUMBER_WIDTH)
-    table.add_column(
-        f"of {format_capacity(limit, unit)}" if capacity else "of the high bound", no_wrap=True, width=cells
-    )
+    bars = not narrow(console)
+    if bars:
+        table.add_column(
+            f"of {format_capacity(limit, unit)}" if capacity else "of the high bound", no_wrap=True, width=cells
+        )
 
     def row(label: str, size: int, *, mark: str = "") -> None:
-        table.add_row(Text(label), format_in(size, unit), style.bar(size, limit, cells), style=mark)
+        bar = [style.bar(size, limit, cells)] if bars else []
+        table.add_row(Text(label), format_in(size, unit), *bar, style=mark)
 
     for key, size in sorted(moment.terms.items(), key=lambda item: -item[1]):
         row(term_title(key), size)
@@ -75,7 +78,7 @@ def _bars(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
         row(f"+ {term_title(key)}", expected)
     row("device, expected", runtime.device_expected_bytes, mark=f"bold {VERDICT_STYLES[estimate.verdict]}")
     console.print()
-    console.print(table)
+    console.print(fit(console, table))
     if moment.name:
         console.print(Text(f"The peak is at: {moment.name}.", style="dim"))
 
@@ -90,7 +93,7 @@ def _phases(console: Console, estimate: Estimate, unit: Unit) -> None:
             table.add_row(phase, format_in(estimate.phases[phase], unit), style="bold" if peak else "")
     table.add_row("steady (between steps)", format_in(estimate.steady_bytes, unit))
     console.print()
-    console.print(table)
+    console.print(fit(console, table))
 
 
 def _device(console: Console, estimate: Estimate, unit: Unit) -> None:
@@ -108,7 +111,7 @@ def _device(console: Console, estimate: Estimate, unit: Unit) -> None:
     device = (runtime.device_low_bytes, runtime.device_expected_bytes, runtime.device_high_bytes)
     table.add_row("device", *(format_in(size, unit) for size in device), style="bold")
     console.print()
-    console.print(table)
+    console.print(fit(console, table))
 
 
 def _beyond_host(console: Console, estimate: Estimate, unit: Unit) -> None:
@@ -122,7 +125,7 @@ def _beyond_host(console: Console, estimate: Estimate, unit: Unit) -> None:
     for need in estimate.beyond:
         table.add_row(need.phase, format_in(need.host.total_bytes, unit), format_in(need.host.node_bytes, unit))
     console.print()
-    console.print(table)
+    console.print(fit(console, table))
 
 
 def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> None:
@@ -144,7 +147,7 @@ def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
     if host.nvme_per_node_bytes:
         table.add_row("NVMe per node", format_in(host.nvme_per_node_bytes, unit), style="bold")
     console.print()
-    console.print(table)
+    console.print(fit(console, table))
     if capacity is not None and not host.nvme_short:
         console.print(
             Text.assemble(style.verdict(host.verdict), f" in {format_capacity(capacity, unit)} of RAM per node")

@@ -154,10 +154,11 @@ def timeline_svg(estimate: Estimate, *, unit: Unit, prefix: str = "timeline") ->
     step, bottom, scale = (WIDTH - left - 40) / len(columns), top + tall, tall / highest
     wide = min(46.0, step * 0.72)
     parts = [patterns(prefix, keys), *_memory_axis(highest, left, bottom, tall, unit)]
+    peak = estimate.peak_moment
+    highlighted = columns.index((peak.phase, peak.name, peak.terms))
     for number, column in enumerate(columns):
         x = left + step * number + (step - wide) / 2
-        peak = column[2] is estimate.peak_moment.terms
-        parts += _column(prefix, column, numbers, x, bottom, wide, scale, peak=peak)
+        parts += _column(prefix, column, numbers, x, bottom, wide, scale, peak=number == highlighted)
     if capacity and capacity <= highest:
         y = bottom - capacity * scale
         parts.append(line(left, y, WIDTH - 10, y, stroke_width=2, stroke_dasharray="5 3"))

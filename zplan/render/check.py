@@ -59,7 +59,13 @@ def finding_object(finding: Finding) -> dict[str, Any]:
 
 
 def render_findings(
-    console: Console, file: FileWords, findings: Sequence[Finding], *, written: str | None = None
+    console: Console,
+    file: FileWords,
+    findings: Sequence[Finding],
+    *,
+    verdict: str | None = None,
+    unsaid: Sequence[str] = (),
+    written: str | None = None,
 ) -> None:
     """Draw findings, the worst first.
 
@@ -67,6 +73,8 @@ def render_findings(
         console: Where to draw.
         file: The config.
         findings: What was found in it.
+        verdict: Of the plan that the config makes.
+        unsaid: Options that decide about it, which neither the file nor an option told.
         written: Where the corrected copy was written, if one was.
     """
     from rich.padding import Padding
@@ -74,7 +82,9 @@ def render_findings(
 
     style = Style.of(console)
     console.print()
-    console.print(_headline(file, findings, style))
+    console.print(_headline(file, findings, style, verdict))
+    if verdict in ("oom", "tight") and unsaid:
+        console.print(Text(f"The file does not say {' and '.join(unsaid)}: add what the training script sets."))
     for finding in findings:
         glyph, look = _LOOKS[finding.severity]
         at = finding.position
@@ -96,11 +106,14 @@ def render_findings(
         console.print(Text(f"Written: {written}", style="bold"))
 
 
-def _headline(file: FileWords, findings: Sequence[Finding], style: Style) -> Any:
+def _headline(file: FileWords, findings: Sequence[Finding], style: Style, verdict: str | None) -> Any:
     from rich.text import Text
 
     totals = counts(findings)
     parts = [f"{total} {_HEADS[severity]}" for severity, total in totals.items() if total]
+    if not parts and verdict in ("oom", "tight"):
+        words = "the plan does not fit" if verdict == "oom" else "the plan is tight"
+        return Text(f"{file.name}: nothing to correct in the file, but {words}.", style="bold")
     if not parts:
         return Text(f"{style.glyph('fits')} {file.name}: nothing to correct.", style="bold green")
     return Text(f"{file.name}: {', '.join(parts)}.", style="bold red" if totals[STOPS] else "bold")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from zplan.memory.summary import term_title
-from zplan.render.style import Style, number_column, plain_table
+from zplan.render.style import Style, fit, number_column, plain_table
 from zplan.units import Unit, format_bytes, format_in, format_seconds
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _plan(console: Console, plan: PlanDiff, style: Style, unit: Unit) -> None:
     _rows(table, plan.phases, lambda name: f"{name} peak", unit)
     _rows(table, plan.model_states, lambda name: f"{_STATES.get(name, name)} (ZeRO)", unit, changed=True)
     _rows(table, plan.totals, lambda name: _TOTALS.get(name, name), unit, kind="bold")
-    console.print(table)
+    console.print(fit(console, table))
     if plan.step_seconds[0] is not None and plan.step_seconds[1] is not None:
         times = " -> ".join(f"{format_seconds(seconds)} s" for seconds in plan.step_seconds if seconds is not None)
         speeds = " -> ".join(f"{speed:,.0f}" for speed in plan.tokens_per_second if speed is not None)

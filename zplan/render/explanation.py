@@ -33,6 +33,16 @@ def _paragraph(console: Console, title: str, size: str, lines: Sequence[tuple[st
     console.print(table)
 
 
+def _lines(term: TermExplanation) -> tuple[tuple[str, str], ...]:
+    """What is said of a term, with labels."""
+    return (
+        ("formula", term.formula),
+        ("here", term.with_numbers),
+        ("source", term.source),
+        ("to shrink it", term.how_to_shrink),
+    )
+
+
 def _legend(symbols: Mapping[str, int], width: int) -> list[str]:
     """The symbols with their values in lines that never part the two."""
     lines = [""]
@@ -51,15 +61,17 @@ def render_explanations(
     terms: Sequence[TermExplanation],
     symbols: Mapping[str, int],
     *,
+    on_host: Sequence[TermExplanation] = (),
     unit: Unit = Unit.GIB,
 ) -> None:
-    """Draw the terms of a plan's peak, one paragraph each, then what lies between allocated and device.
+    """Draw the terms of a plan's peak, one paragraph each, then what lies between allocated and device, then the host.
 
     Args:
         console: Where to draw.
         estimate: The prediction.
         terms: Explanations, in the order to show them.
         symbols: Values of the symbols in the formulas.
+        on_host: Explanations of what one rank keeps in host RAM.
         unit: Unit of all sizes.
     """
     from rich.text import Text
@@ -71,13 +83,7 @@ def render_explanations(
     for line in _legend(symbols, console.width):
         console.print(Text(line, style="dim"))
     for term in terms:
-        lines = (
-            ("formula", term.formula),
-            ("here", term.with_numbers),
-            ("source", term.source),
-            ("to shrink it", term.how_to_shrink),
-        )
-        _paragraph(console, f"{term_title(term.key)} ({term.key})", format_bytes(term.bytes, unit), lines)
+        _paragraph(console, f"{term_title(term.key)} ({term.key})", format_bytes(term.bytes, unit), _lines(term))
     sources = runtime_sources(estimate.plan.job.engine, estimate.plan.job.stage)
     for key, bounds in estimate.runtime.terms.items():
         low, expected, high = (format_bytes(bound, unit) for bound in bounds)
@@ -86,6 +92,13 @@ def render_explanations(
             f"{term_title(key)} ({key})",
             f"{expected}, beyond allocated",
             (("range", f"{low} to {high}"), ("source", sources.get(key, ""))),
+        )
+    for term in on_host:
+        _paragraph(
+            console,
+            f"{term_title(term.key)} ({term.key})",
+            f"{format_bytes(term.bytes, unit)}, host, per rank",
+            _lines(term),
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zplan.memory.summary import plan_label, term_title
 from zplan.render.explain import labelled, term_heading
 from zplan.render.jsonout import SCHEMA_VERSION
-from zplan.render.style import Style, number_column, number_width, plain_table
+from zplan.render.style import Style, fit, number_column, number_width, plain_table
 from zplan.render.text import assumptions_text, plan_lines
 from zplan.units import Unit, format_bytes, format_in, format_size
 
@@ -162,7 +162,7 @@ def _print_numbers(console: Console, message: OomMessage, unit: Unit) -> None:
     number_column(table, unit.value, width=number_width([unit.value, *(text for _, text in known)]))
     for label, text in known:
         table.add_row(Text(label), text)
-    console.print(table)
+    console.print(fit(console, table))
 
 
 def _print_advice(console: Console, advice: Sequence[OomAdvice], phase: str | None, unit: Unit) -> None:

@@ -134,6 +134,12 @@ def _readable(key: str, value: object) -> str:
     return f" ({format_count(value)})" if key == "params" and isinstance(value, int) else ""
 
 
+def _written(value: object) -> str:
+    """A value as a person would write it: 2039000000000.0 is a whole number."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) >= 1e6
+    return f"{value:.0f}" if whole else str(value)
+
+
 def _lines(content: Mapping[str, Any], indent: int = 0) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for key, value in content.items():
@@ -141,7 +147,7 @@ def _lines(content: Mapping[str, Any], indent: int = 0) -> list[tuple[str, str]]
         if isinstance(value, Mapping):
             lines += [(label, ""), *_lines(value, indent + 2)]
         else:
-            words = ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+            words = ", ".join(str(item) for item in value) if isinstance(value, list) else _written(value)
             lines.append((label, words + _readable(str(key), value)))
     return lines
 

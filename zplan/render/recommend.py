@@ -9,7 +9,7 @@ from zplan.advice.decision import plan_settings, speed_text
 from zplan.memory.explain import explain_term
 from zplan.memory.summary import free_bytes
 from zplan.render.jsonout import SCHEMA_VERSION, cluster_object, model_object, plan_object
-from zplan.render.style import VERDICT_STYLES, Style, number_column, plain_table
+from zplan.render.style import VERDICT_STYLES, Style, narrow, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
 from zplan.units import Unit, format_bytes, format_in
 
@@ -139,7 +139,8 @@ def _path(console: Console, found: Recommendation) -> None:
 
 
 def _table(console: Console, found: Recommendation, style: Style, unit: Unit) -> None:
-    """The recommended plan and its alternatives, side by side in rows."""
+    """The recommended plan and its alternatives, side by side in rows; one below the other where there is no room."""
+    from rich.padding import Padding
     from rich.text import Text
 
     best = found.recommended
@@ -153,6 +154,7 @@ def _table(console: Console, found: Recommendation, style: Style, unit: Unit) ->
     number_column(table, "headroom", width=9)
     number_column(table, "tokens/s", width=9)
     table.add_column("waits for", no_wrap=True)
+    console.print()
     for index, one in enumerate(rows):
         label = one.strategy.label(one.plan.job)
         if cards and one.plan.cluster.gpu is not None:
@@ -160,16 +162,17 @@ def _table(console: Console, found: Recommendation, style: Style, unit: Unit) ->
         speed = f"{one.time.tokens_per_second_per_gpu:,.0f}" if one.time is not None else "?"
         free = free_bytes(one.memory) or 0
         sign = "-" if free < 0 else ""
-        table.add_row(
-            Text(f"{label}, {plan_settings(one)}"),
-            format_in(one.memory.runtime.device_expected_bytes, unit),
-            sign + format_in(abs(free), unit),
-            speed,
-            one.time.bound_by if one.time is not None else "?",
-            style="bold" if index == 0 else "",
-        )
-    console.print()
-    console.print(table)
+        memory, headroom = format_in(one.memory.runtime.device_expected_bytes, unit), sign + format_in(abs(free), unit)
+        waits = one.time.bound_by if one.time is not None else "?"
+        name, look = f"{label}, {plan_settings(one)}", "bold" if index == 0 else ""
+        if narrow(console):
+            console.print(Text(name, style=look))
+            words = f"{memory} {unit.value}, headroom {headroom}, {speed} tokens/s, waits for {waits}"
+            console.print(Padding(Text(words), (0, 0, 0, 2)))
+        else:
+            table.add_row(Text(name), memory, headroom, speed, waits, style=look)
+    if not narrow(console):
+        console.print(table)
 
 
 def _outs(console: Console, found: Recommendation, style: Style, unit: Unit) -> None:

@@ -40,6 +40,11 @@ COLUMN_GAP = 2
 """Cells between two columns of a :func:`plain_table`: the padding and the divider of its box."""
 
 
+NARROW = 60
+"""Below this many columns tables are fitted; below ``_NARROWEST`` of the command line nothing is promised."""
+_SHORTEST_LABEL = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """What this console can show."""
@@ -100,6 +105,32 @@ def plain_table(*, header: bool = True) -> Table:
 def number_column(table: Table, head: str, *, width: int) -> None:
     """Add a right-aligned column that never wraps, shrinks or truncates."""
     table.add_column(head, justify="right", no_wrap=True, width=width)
+
+
+def narrow(console: Console) -> bool:
+    """Whether there is no room for a label, three columns of numbers and what stands between them."""
+    return console.width < NARROW
+
+
+def fit(console: Console, table: Table) -> Table:
+    """Make a filled table fit a narrow console: numbers take what they need and stay whole, labels wrap.
+
+    Args:
+        console: Where it will be drawn; a wide one changes nothing.
+        table: Labels in the first column, numbers in the others.
+
+    Returns:
+        The table.
+    """
+    if not narrow(console):
+        return table
+    label, *numbers = table.columns
+    for column in numbers:
+        column.width = number_width([str(column.header), *(str(cell) for cell in column.cells)])
+    left = console.width - sum(COLUMN_GAP + (column.width or 0) for column in numbers)
+    label.no_wrap, label.overflow, label.min_width = False, "fold", None
+    label.width = max(_SHORTEST_LABEL, min(left, number_width([str(label.header), *(str(c) for c in label.cells)])))
+    return table
 
 
 def number_width(cells: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zplan.memory.summary import plan_label, term_title
 from zplan.render.jsonout import SCHEMA_VERSION, cluster_object, model_object, plan_object
-from zplan.render.style import Style, number_column, plain_table
+from zplan.render.style import Style, fit, number_column, plain_table
 from zplan.render.text import assumptions_text, plan_lines
 from zplan.units import Unit, format_size
 
@@ -149,20 +149,20 @@ def render_measured(console: Console, comparison: Comparison, *, unit: Unit = Un
     for row in comparison.phases:
         _add(table, row, unit, style="bold" if row.name == comparison.peak_phase else "")
     console.print()
-    console.print(table)
+    console.print(fit(console, table))
     table = _table(f"at the peak ({comparison.peak_phase})")
     for row in comparison.terms[comparison.peak_phase]:
         _add(table, row, unit)
     if comparison.terms[comparison.peak_phase]:
         console.print()
-        console.print(table)
+        console.print(fit(console, table))
     for title, rows in (("host, per rank", comparison.host), ("device", comparison.device)):
         if rows:
             table = _table(title)
             for row in rows:
                 _add(table, row, unit)
             console.print()
-            console.print(table)
+            console.print(fit(console, table))
     console.print()
     if "allocated_peak" in measured.spread:
         least, most = (format_size(int(size), unit) for size in measured.spread["allocated_peak"])

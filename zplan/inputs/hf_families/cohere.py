@@ -50,7 +50,7 @@ def read(fields: Fields, model_type: str) -> Shape:
 
     def build(window: int | None) -> BlockSpec:
         return BlockSpec(
-            implementation=f"{model_type}:qk_norm" if qk_norm else model_type,
+            implementation=model_type + (_kind(window) if model_type == "cohere2" else ":qk_norm" if qk_norm else ""),
             weights=(
                 *attention(sizes, qkv_bias=bias, out_bias=bias),
                 *(qk_norms if qk_norm else ()),
@@ -67,3 +67,8 @@ def read(fields: Fields, model_type: str) -> Shape:
         window = fields.optional_size("sliding_window")
         windows = layer_windows(fields, layers, lambda index: (index + 1) % pattern != 0, window)
     return causal_lm(fields, sizes, stack(windows, build), ffn_size=width)
+
+
+def _kind(window: int | None) -> str:
+    """Returns which code a Cohere 2 block is: only those with a window turn queries and keys by their positions."""
+    return ":global" if window is None else ":local"

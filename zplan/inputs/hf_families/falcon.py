@@ -36,14 +36,14 @@ def read(fields: Fields, model_type: str) -> Shape:
     grouped, one_kv, parallel = (
         fields.flag(key, nullable=True) for key in ("new_decoder_architecture", "multi_query", "parallel_attn")
     )
-    heads = fields.size("num_attention_heads")
+    heads, alibi = fields.size("num_attention_heads"), fields.flag("alibi", nullable=True)
     groups = (fields.optional_size("num_kv_heads") or heads) if grouped else 1 if one_kv else heads
     sizes = fused_heads(fields, "hidden_size", "num_attention_heads", kv_heads=groups)
     width = fields.optional_size("ffn_hidden_size") or 4 * sizes.hidden
     norm_count = fields.optional_size("num_ln_in_parallel_attn") or (2 if grouped else 1)
     kind = "sequential" if not parallel else "two_norms" if norm_count == 2 else ""
     block = BlockSpec(
-        implementation=f"{model_type}:{kind}" if kind else model_type,
+        implementation=":".join(part for part in (model_type, kind, "alibi" if alibi else "") if part),
         weights=_block(sizes, width, kind, bias=fields.flag("bias", nullable=True)),
         dims=sizes.dims(f=width),
     )

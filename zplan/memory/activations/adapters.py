@@ -11,34 +11,26 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from zplan.memory.activations.table import Row, Table
+from zplan.memory.adapted import ALL_LINEAR, MODULE_KINDS, Adapter, adapter, with_adapters
 from zplan.spec import Lora, Weight, WeightKind
 
-ADAPTED = frozenset({WeightKind.LINEAR, WeightKind.CONV1D})
-"""Kinds of weights that peft's ``all-linear`` puts adapters on."""
 SAME_INPUT = (frozenset({"q_proj", "k_proj", "v_proj"}), frozenset({"gate_proj", "up_proj"}))
 """Layers that read the same tensor."""
 ATTENTION_OUTPUT = ("o_proj", "out_proj", "attn.c_proj", "attention.dense", "self_attention.dense", "self_attn.dense")
 """Layers whose input attention keeps anyway."""
 
 
-def has_adapter(weight: Weight, lora: Lora) -> bool:
-    """Whether peft puts an adapter on this weight of a block (it matches the ends of modules' names)."""
-    if weight.kind not in ADAPTED or len(weight.shape) != 2:
-        return False
-    module = weight.name.removesuffix(".weight")
-    return lora.targets == ("all-linear",) or any(
-        module == target or module.endswith(f".{target}") for target in lora.targets
-    )
+def has_adapter(weight: Weight, lora: Lora, family: str = "") -> bool:
+    """Whether peft puts an adapter on this layer of a block."""
+    found = adapter(weight, lora, family)
+    return found is not None and not found.wraps_parameter
 
 
-def adapter_names(weights: Sequence[Weight], lora: Lora) -> list[str]:
-    """Returns the names of a piece's weights, with two adapter matrices after each adapted layer's, as peft has them."""
+def adapter_names(weights: Sequence[Weight], lora: Lora | None, family: str) -> list[str]:
+    """Returns the names of a piece's weights, with two adapter matrices after each adapted one's, as peft has them."""
     names: list[str] = []
-    for weight in weights:
-        names.append(weight.name)
-        if has_adapter(weight, lora):
-            stem = weight.name.removesuffix(".weight")
-            names += [f"{stem}.lora_A.default.weight", f"{stem}.lora_B.default.weight"]
+    for item in with_adapters(weights, lora, family):
+        names += [name for name, _ in item.matrices()] if isinstance(item, Adapter) else [item.name]
     return names
 
 
@@ -87,7 +79,7 @@ def input_sizes(weights: Sequence[Weight], *, with_attention: bool) -> list[int]
         weights: The block's.
         with_attention: Count attention's output, which is kept anyway.
     """
-    layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
+    layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in MODULE_KINDS and len(w.shape) == 2}
     one_norm, found = _has_one_norm(weights), {}
     for name, weight in layers.items():
         group = _input_of(name, one_norm, layers)
@@ -105,16 +97,21 @@ def layer_of(module: str) -> str:
     return module.split(".lora_", maxsplit=1)[0]
 
 
-def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> Without | None:
+def without(
+    weights: Sequence[Weight], order: Sequence[str], lora: Lora, family: str, *, keeps_inputs: bool = False
+) -> Without | None:
     """Returns what is missing against adapters on every linear layer; None where nothing is.
 
     Args:
         weights: The block's.
         order: Gradient order of the table with all adapters: layers from last to first.
         lora: The adapters.
+        family: The ``model_type``.
+        keeps_inputs: Frozen layers keep their inputs, too (DeepSpeed ``LinearFunctionForZeroStage3``).
     """
-    layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
-    absent = frozenset(name for name, weight in layers.items() if not has_adapter(weight, lora))
+    everywhere = replace(lora, targets=ALL_LINEAR)
+    layers = {w.name.removesuffix(".weight"): w for w in weights if has_adapter(w, everywhere, family)}
+    absent = frozenset(name for name, weight in layers.items() if not has_adapter(weight, lora, family))
     if not absent:
         return None
     known = dict.fromkeys(layer_of(name) for name in reversed(order) if ".lora_" in name)
@@ -125,7 +122,7 @@ def without(weights: Sequence[Weight], order: Sequence[str], lora: Lora) -> With
         inputs.setdefault(_input_of(name, one_norm, layers), []).append(name)
     saved = {}
     for group, readers in inputs.items():
-        if group and all(name in absent for name in readers):
+        if group and not keeps_inputs and all(name in absent for name in readers):
             fan = layers[readers[0]].shape
             saved[readers[0]] = 2 * (fan[0] if layers[readers[0]].kind is WeightKind.CONV1D else fan[1])
     positions = {name: index for index, name in enumerate(running)}
@@ -198,7 +195,9 @@ def on_the_fly(table: Table, weights: Sequence[Weight]) -> Table:
     Copies of frozen weights that autocast would have made and autograd kept are gone.
     Source: bitsandbytes ``autograd/_functions.py``, ``MatMul4Bit``: ``dequantize_4bit`` in forward and in backward.
     """
-    copies = {w.name.removesuffix(".weight"): 2 * w.numel for w in weights if w.kind in ADAPTED and len(w.shape) == 2}
+    copies = {
+        w.name.removesuffix(".weight"): 2 * w.numel for w in weights if w.kind in MODULE_KINDS and len(w.shape) == 2
+    }
     cast = [_is_weight_copy(name) for name in table.columns]
 
     def with_copy(row: Row, module: str) -> Row:

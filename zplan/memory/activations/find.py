@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from importlib import import_module
+from collections.abc import Sequence
 
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.store import Shelf, Tables, section, shelf
 from zplan.memory.activations.table import Table
-from zplan.spec import Attention, Weight, WeightKind
+from zplan.spec import Attention
 
-Tables = Mapping[str, tuple[Table, ...]]
+WITH_ADAPTERS = " with adapters"
+MEASURE = (
+    "zplan verify --launch dryrun with the same options measures it instead: it runs any decoder that transformers has"
+)
 
 
 def module_of(implementation: str) -> str:
@@ -24,52 +26,42 @@ def variation(implementation: str) -> str:
     return "".join(f"+{part}" for part in implementation.split("+")[1:])
 
 
-@lru_cache(maxsize=256)
-def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Tables:
+def code_kind(implementation: str) -> str:
+    """Returns which of a family's several codes a block is: ``:post_norm`` or nothing."""
+    _, colon, kind = implementation.split("+", maxsplit=1)[0].partition(":")
+    return colon + kind
+
+
+def tables_of(module: str, mode: ComputeMode, lora: bool = False) -> Shelf:
     """Returns the tables of a family in one mode, with adapters on its linear layers or without.
 
     Raises:
         ZplanError: There are none.
     """
-    try:
-        loaded = import_module(f"zplan.memory.activations.tables.{module}_{mode.value}{'_lora' if lora else ''}")
-    except ModuleNotFoundError:
-        if mode is ComputeMode.MIXED:
-            return tables_of(module, ComputeMode.CAST, lora)
+    found = shelf(module, section(mode, lora))
+    if found is None and mode is ComputeMode.MIXED:
+        found = shelf(module, section(ComputeMode.CAST, lora))
+    if found is None:
         raise ZplanError(
-            f"there are no activation tables for {module}{' with adapters' if lora else ''} in {mode.value} mode",
-            "derive them: python benchmarks/derive_activations.py, or take a family that has them: zplan presets ls",
-        ) from None
-    tables: Tables = loaded.TABLES
-    return tables
+            f"there are no activation tables for {module}{WITH_ADAPTERS if lora else ''} in {mode.value} mode", MEASURE
+        )
+    return found
 
 
-def adapted_names(weights: Sequence[Weight]) -> list[str]:
-    """Returns the names of a piece's weights, with two adapter matrices after each linear layer's as peft has them."""
-    names: list[str] = []
-    for weight in weights:
-        names.append(weight.name)
-        if weight.kind in ADAPTED and len(weight.shape) == 2:
-            stem = weight.name.removesuffix(".weight")
-            names += [f"{stem}.lora_A.default.weight", f"{stem}.lora_B.default.weight"]
-    return names
-
-
-ADAPTED = frozenset({WeightKind.LINEAR, WeightKind.CONV1D})
-"""Kinds of weights that peft's ``all-linear`` puts adapters on."""
-
-
-def way_key(attention: Attention, checkpointed: bool, tables: Tables | None = None) -> str:
+def way_key(attention: Attention, checkpointed: bool, tables: Shelf | None = None) -> str:
     """Returns how a way of running is spelt in table keys.
 
     Args:
-        attention: Kernel that was asked for; code that has an attention of its own alone (BLOOM, MPT) runs that.
+        attention: Kernel that was asked for. Code that has an attention of its own alone (BLOOM, MPT) runs that; code without
+            sliding windows never passes sdpa a mask, which makes it flash attention.
         checkpointed: Whether blocks are.
         tables: The family's, to know whether it is such code.
     """
-    own = f"stem {Attention.EAGER.value}"
-    if tables is not None and own in tables and f"stem {Attention.FLASH.value}" not in tables:
+    flash, own = (f"stem {kind.value}" for kind in (Attention.FLASH, Attention.EAGER))
+    if tables is not None and own in tables and flash not in tables:
         attention = Attention.EAGER
+    elif tables is not None and attention is Attention.SDPA and not tables.masks:
+        attention = Attention.FLASH
     return attention.value + (" checkpointed" if checkpointed else "")
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
-from zplan.memory.activations.find import find, module_of, tables_of, variation
+from zplan.memory.activations.find import WITH_ADAPTERS, code_kind, find, module_of, tables_of, variation
 from zplan.memory.activations.table import Bound, Row, Table, bind
 from zplan.spec import Loss, ModelSpec
 
@@ -48,6 +48,32 @@ def in_place(table: Table) -> Table:
     )
 
 
+HEAD_MODULE = "lm_head"
+HEAD_WEIGHT = f"{HEAD_MODULE}.weight"
+
+
+def with_head_module(tied: Table, own: Table) -> Table:
+    """Returns the table of a tied head that says when the head's matrix is used.
+
+    In a tied model that matrix bears the embedding's name, so that the derivation sees code outside of modules there. Forward is
+    taken from the head that has a matrix of its own; in backward it is where the logits' gradient is left and the matrix's is made.
+    """
+    places = {name: place for place, name in enumerate(tied.columns)}
+    logits, gradient = places.get("T*V"), places.get("h*V")
+
+    def module(ready: int, name: str, row: Row) -> str:
+        known = logits is not None and gradient is not None and not ready
+        return HEAD_MODULE if known and row[logits or 0] and row[gradient or 0] else name
+
+    before = (0,) * len(tied.columns)
+    return replace(
+        tied,
+        columns=(*tied.columns, *own.columns),
+        forward=tuple((name, before + row) for name, row in own.forward),
+        backward=tuple((ready, module(ready, name, row), pending, row) for ready, name, pending, row in tied.backward),
+    )
+
+
 @lru_cache(maxsize=8192)
 def head_memory(
     model: ModelSpec, *, micro_batch: int, seq_len: int, loss: Loss, mode: ComputeMode, lora: int = 0
@@ -75,18 +101,22 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
     block = model.block_kinds[0]
     names = [weight.name for weight in model.post]
     tables = tables_of(module_of(block.implementation), mode, lora)
-    ending = variation(block.implementation)
+    ending, kind = variation(block.implementation), code_kind(block.implementation)
     way = Loss.STANDARD.value if loss is Loss.IN_PLACE else loss.value
     tied = model.tied_embeddings and f"head tied {way}" in tables
     # OPT lists its final norm before its blocks.
     known = names + [weight.name for weight in model.pre]
+    piece = f"head{kind}{ending}" if f"head{kind}{ending} {way}" in tables else f"head{ending}"
     try:
-        table = find(tables, f"head{ending}", f"tied {way}" if tied else way, known, grouped=True)
+        table = find(tables, piece, f"tied {way}" if tied else way, known, grouped=True)
     except KeyError:
+        adapters = WITH_ADAPTERS if lora else ""
         raise ZplanError(
-            f"there is no activation table for a {loss.value} loss of {model.family} in {mode.value} mode",
+            f"there is no activation table for a {loss.value} loss of {model.family}{adapters} in {mode.value} mode",
             "try --loss standard",
         ) from None
+    if tied and way == Loss.STANDARD.value:
+        table = with_head_module(table, find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True))
     if loss is Loss.IN_PLACE:
         table = in_place(table)
     return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)

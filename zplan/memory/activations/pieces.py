@@ -8,11 +8,10 @@ from functools import lru_cache
 from zplan.errors import ZplanError
 from zplan.memory.activations.adapters import adapter_names, on_the_fly, reduced, without
 from zplan.memory.activations.base import ComputeMode, PieceMemory
-from zplan.memory.activations.find import find, module_of, tables_of, variation, way_key
-from zplan.memory.activations.table import Bound, bind, shifted
+from zplan.memory.activations.find import MEASURE, WITH_ADAPTERS, find, module_of, tables_of, variation, way_key
+from zplan.memory.activations.table import Backward, Bound, Row, Table, bind, shifted
+from zplan.memory.adapted import ALL_LINEAR
 from zplan.spec import Attention, BlockSpec, Lora, Loss, ModelSpec
-
-ALL_LINEAR = ("all-linear",)
 
 
 @lru_cache(maxsize=8192)
@@ -27,6 +26,7 @@ def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
     lora: int = 0,
     targets: tuple[str, ...] = ALL_LINEAR,
     quantized: bool = False,
+    keeps_inputs: bool = False,
 ) -> PieceMemory:
     """Returns what one decoder block keeps and needs, in bytes.
 
@@ -41,11 +41,14 @@ def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
             weights then count each adapted weight's two matrices after it, as ``zplan.memory.params`` lists them.
         targets: Which linear layers have adapters, as in :class:`zplan.spec.Lora`.
         quantized: Frozen linear layers are packed and run on a 16-bit copy made for the product.
+        keeps_inputs: The engine's linear layers keep their inputs, frozen or not.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_block(block, attention, mode, checkpointed, lora, targets, quantized).at(micro_batch, seq_len)
+    return _bound_block(block, attention, mode, checkpointed, lora, targets, quantized, keeps_inputs).at(
+        micro_batch, seq_len
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -59,6 +62,7 @@ def stem_memory(
     checkpointed: bool = False,
     loss: Loss = Loss.STANDARD,
     lora: int = 0,
+    in_place: bool = False,
 ) -> PieceMemory:
     """Returns what comes before the blocks: embeddings, rotary tables, position ids, masks; in bytes.
 
@@ -72,11 +76,13 @@ def stem_memory(
         loss: With tied embeddings it decides how autograd joins the two gradients: those of chunked and fused losses
             it can add to in place.
         lora: Rank of adapters, 0 without; the embeddings are then frozen and have no backward.
+        in_place: The engine's linear layers hand over gradients that it can add to in place, too.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_stem(model, attention, mode, checkpointed, loss is Loss.STANDARD, bool(lora)).at(micro_batch, seq_len)
+    apart = loss is Loss.STANDARD and not in_place
+    return _bound_stem(model, attention, mode, checkpointed, apart, bool(lora)).at(micro_batch, seq_len)
 
 
 @lru_cache(maxsize=1024)
@@ -88,10 +94,12 @@ def _bound_block(
     lora: int,
     targets: tuple[str, ...] = ALL_LINEAR,
     quantized: bool = False,
+    keeps_inputs: bool = False,
 ) -> Bound:
     sizes = {**dict(block.dims), "R": int(lora)}
-    adapters = Lora(rank=lora, targets=targets)
-    names = adapter_names(block.weights, adapters) if lora else [weight.name for weight in block.weights]
+    adapters = Lora(rank=lora, targets=targets) if lora else None
+    family = module_of(block.implementation)
+    names = adapter_names(block.weights, adapters, family)
     tables = tables_of(module_of(block.implementation), mode, bool(lora))
     try:
         table = find(
@@ -102,8 +110,15 @@ def _bound_block(
             grouped=sizes.get("a") != sizes.get("k"),
         )
     except KeyError:
-        raise _missing(block.implementation, attention, mode) from None
-    missing = without(block.weights, table.order, adapters) if lora else None
+        raise _missing(block.implementation, attention, mode, bool(lora)) from None
+    if adapters is not None and targets != ALL_LINEAR and any(map(_is_stacked, table.order)):
+        raise ZplanError(
+            f"there are activation tables for {family} with adapters on all of its layers and experts, not on some of them",
+            MEASURE,
+        )
+    missing = None
+    if adapters is not None:
+        missing = without(block.weights, table.order, adapters, family, keeps_inputs=keeps_inputs)
     table = table if missing is None else reduced(table, missing)
     if quantized:
         table = on_the_fly(table, block.weights)
@@ -112,7 +127,7 @@ def _bound_block(
 
 @lru_cache(maxsize=1024)
 def _bound_stem(
-    model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, standard: bool, lora: bool
+    model: ModelSpec, attention: Attention, mode: ComputeMode, checkpointed: bool, apart: bool, lora: bool
 ) -> Bound:
     block = model.block_kinds[0]
     names = [weight.name for weight in model.pre]
@@ -120,18 +135,65 @@ def _bound_stem(
     piece = f"stem{variation(block.implementation)}"
     try:
         table = find(tables, piece, way_key(attention, checkpointed, tables), names, grouped=True)
-        if model.tied_embeddings and standard and "stem tied" in tables:
+        if model.tied_embeddings and apart and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
-            table = replace(table, columns=table.columns + tied.columns, backward=shifted(tied, len(table.columns)))
+            rows = _summed_first(shifted(tied, len(table.columns)))
+            table = replace(table, columns=table.columns + tied.columns, backward=rows)
+        if (
+            module_of(block.implementation) in TWO_ROTARIES
+            and len({k.sliding_window is None for k in model.block_kinds}) > 1
+        ):
+            table = with_second_rotary(table)
     except KeyError:
-        raise _missing(block.implementation, attention, mode) from None
+        raise _missing(block.implementation, attention, mode, lora) from None
     return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
 
 
-def _missing(implementation: str, attention: Attention, mode: ComputeMode) -> ZplanError:
+def _is_stacked(name: str) -> bool:
+    """Whether a weight is an adapter of stacked experts."""
+    return ".experts." in name and ".lora_" in name
+
+
+def _summed_first(rows: tuple[Backward, ...]) -> tuple[Backward, ...]:
+    """A tied embedding's rows with the sum of its two gradients made before it is handed over.
+
+    While the sum is made both gradients are there, and no hook has run; in the hook the sum alone is left.
+    """
+    made: list[Backward] = []
+    for ready, module, pending, row in rows:
+        if pending and any(row):
+            # The sum is as large as the gradient that is still there.
+            made += [(ready, module, "", tuple(2 * size for size in row)), (ready, module, pending, (0,) * len(row))]
+        else:
+            made.append((ready, module, pending, row))
+    return tuple(made)
+
+
+TWO_ROTARIES = frozenset({"gemma3"})
+"""Families whose layers with a sliding window turn by another frequency than the others."""
+
+
+def with_second_rotary(table: Table) -> Table:
+    """Returns the table of a stem that makes two pairs of rotary tables; the derivation saw layers of one kind alone.
+
+    The second pair is made after the first, and both are held as long as the blocks need them.
+    """
+
+    def twice(row: Row, kept: Row) -> Row:
+        return tuple(
+            size + (kept[place] if place < len(kept) and "d" in name.split("*") else 0)
+            for place, (name, size) in enumerate(zip(table.columns, row, strict=False))
+        )
+
+    forward = tuple((module, row if module else twice(row, table.kept)) for module, row in table.forward)
+    return replace(table, kept=twice(table.kept, table.kept), frame=twice(table.frame, table.frame), forward=forward)
+
+
+def _missing(implementation: str, attention: Attention, mode: ComputeMode, lora: bool) -> ZplanError:
+    adapters = WITH_ADAPTERS if lora else ""
     return ZplanError(
-        f"there is no activation table for {implementation} with {attention.value} attention in {mode.value} mode",
-        "try --attention flash, or derive the table: python benchmarks/derive_activations.py",
+        f"there is no activation table for {implementation}{adapters} with {attention.value} attention in {mode.value} mode",
+        f"try --attention flash; or {MEASURE}" if attention is not Attention.FLASH else MEASURE,
     )
 
 

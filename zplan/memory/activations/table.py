@@ -25,6 +25,9 @@ LOG_SUM_EXP_STEP = 32
 MASK_ROW_STEP = 8
 """Elements to which the memory-efficient kernel pads a mask's rows (torch ``attention.cpp``, ``pad_bias``)."""
 
+Backward = tuple[int, str, str, Row]
+"""An instant of backward: gradients ready, module, weight whose gradient is pending, bytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
@@ -34,8 +37,7 @@ class Table:
     kept: Row
     forward: tuple[tuple[str, Row], ...]
     """(module, bytes)"""
-    backward: tuple[tuple[int, str, str, Row], ...]
-    """(gradients ready, module, weight whose gradient is pending, bytes)"""
+    backward: tuple[Backward, ...]
     order: tuple[str, ...]
     """Weights in the order in which their gradients are ready."""
     input_grad: Row
@@ -197,7 +199,7 @@ def _merged_order(order: Sequence[str], index: Mapping[str, int], frozen: bool) 
     return merged, ready
 
 
-def shifted(table: Table, by: int) -> tuple[tuple[int, str, str, Row], ...]:
+def shifted(table: Table, by: int) -> tuple[Backward, ...]:
     """Returns a table's backward rows for columns that stand after ``by`` others."""
     return tuple((ready, module, pending, (0,) * by + row) for ready, module, pending, row in table.backward)
 

@@ -62,7 +62,7 @@ def _memory(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int)
     optimizer = optimizer_spec(job.optimizer)
     if job.engine is Engine.DEEPSPEED:
         if job.stage == 0:
-            return zero0_memory(groups, orders, job, optimizer)
+            return zero0_memory(groups, orders, job)
         if job.stage == 3:
             return zero3_memory(groups, orders, job, optimizer, ranks)
         return zero12_memory(groups, orders, job, optimizer, ranks, rank)
@@ -76,4 +76,4 @@ def _memory(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int)
         return fsdp1_memory(groups, orders, job, optimizer, ranks, rank)
     from zplan.memory.engines.ddp import replicated_memory
 
-    return replicated_memory(groups, orders, job, optimizer)
+    return replicated_memory(groups, orders, job)

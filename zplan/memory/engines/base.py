@@ -45,9 +45,9 @@ def torch_bytes(precision: Precision, compute: ComputeMode) -> StateBytes:
     return StateBytes(4, 4, 0, 4, ComputeMode.FP32 if precision is Precision.FP32 else compute)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HostTerms:
-    """Host tensors of one rank."""
+    """Host tensors of one rank; compared by identity, as a cheap cache key."""
 
     steady: Mapping[str, int] = field(default_factory=dict)
     """Term key -> bytes between steps."""
@@ -59,7 +59,7 @@ class HostTerms:
     """On disk, per rank."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EngineMemory:
     """An engine's side of a plan; independent of micro-batch and sequence, so it is cached across a sweep."""
 
@@ -72,4 +72,12 @@ class EngineMemory:
     states: StateBytes
     grad_bytes: int
     """Element size of a weight gradient at the instant when autograd hands it over."""
-    reserved_slack: float = 0.0
+    init_bytes: int = field(init=False)
+    """Largest of ``init``."""
+    largest_step: Moment = field(init=False)
+    """Of ``step``."""
+
+    def __post_init__(self) -> None:
+        """Looks up once what every batch shape needs."""
+        object.__setattr__(self, "init_bytes", max((moment.total_bytes for moment in self.init), default=0))
+        object.__setattr__(self, "largest_step", max(self.step, key=lambda moment: moment.total_bytes))

@@ -141,11 +141,15 @@ def fsdp1_memory(
             TermKey.HOST_OPTIMIZER: state_bytes(optimizer, units.total("trainable"), states.optimized),
         }
         host = HostTerms(kept, sum(kept.values()) + states.grad * units.total("trainable"), (states.param * shard,))
+    # zero_grad() only drops the views: the flat gradients live until the next forward resets them
+    # (``_reset_flat_param_grad_info_if_needed``).
+    between = {**steady, TermKey.GRADS: step.get(TermKey.GRADS, 0)}
+    forward = _forward_track(units, orders, job.stage, waiting)
     return EngineMemory(
-        # zero_grad() only drops the views: the flat gradients live until the next forward resets them
-        # (``_reset_flat_param_grad_info_if_needed``).
-        steady={**steady, TermKey.GRADS: step.get(TermKey.GRADS, 0)},
-        passes=(Pass(steady, _forward_track(units, orders, job.stage, waiting), backward, (last,)),),
+        steady=between,
+        passes=(
+            Pass(steady, forward, backward, (last,), (Moment("forward", "gradients of the step before", between),)),
+        ),
         step=(
             Moment("step", "optimizer step", step),
             Moment(

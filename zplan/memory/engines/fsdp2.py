@@ -14,7 +14,7 @@ from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
+from zplan.memory.timeline import NOTHING, LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
 
 
@@ -42,16 +42,25 @@ class _Buffers:
         )
 
     def starting(self, unit: Unit) -> int:
-        """A unit's all-gather and copy-out while the output before it is still held (a local name in ``wait_for_unshard``)."""
-        return self.gather(unit) + max(self.copy_in(unit), self.params(unit) if self.units.ranks > 1 else 0)
+        """A unit's all-gather and copy-out while the output before it is still held (a local name in ``wait_for_unshard``).
+
+        One rank has no all-gather: each shard is cast before it is copied (``init_unsharded_param``'s outputs come first).
+        """
+        if self.units.ranks == 1:
+            mixed = self.units.compute == 2 and self.units.reduce == 4
+            return self.params(unit) + (self.units.compute * unit.largest if mixed else 0)
+        return self.gather(unit) + max(self.copy_in(unit), self.params(unit))
 
     def reduce_input(self, unit: Unit) -> int:
         """Reduce-scatter input, in the reduce dtype."""
         return self.units.reduce * unit.trainable_whole
 
     def accumulated(self, unit: Unit) -> int:
-        """Unsharded gradients that earlier micro-steps left, in the reduce dtype (``to_accumulated_grad_if_needed``)."""
-        return self.units.reduce * unit.trainable_whole if self.job.grad_accum > 1 else 0
+        """Unsharded gradients that earlier micro-steps left, in the reduce dtype and as tensors without padding.
+
+        Source: ``to_accumulated_grad_if_needed``.
+        """
+        return self.units.reduce * unit.trainable_exact if self.job.grad_accum > 1 else 0
 
 
 def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
@@ -60,7 +69,7 @@ def _forward_track(buffers: _Buffers, orders: GradOrders) -> Track:
     root, depth = buffers.params(units.root), len(units.layers)
     first = units.block(0)
     embedding = max(
-        buffers.gather(units.root) + max(buffers.copy_in(units.root), root),
+        buffers.starting(units.root),
         root + buffers.gather(units.root) + buffers.starting(first),
     )
     points: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
@@ -125,6 +134,24 @@ class _Backward:
         found: dict[StateKey, Level] = {count: self.level(self.kept, ahead, held) for count, held in enumerate(sums)}
         self.root_grads = sums[-1]
         return found
+
+    def opening(self) -> Level:
+        """The root gathered again before backward begins, its all-gather output beside its parameters (stage 3).
+
+        Only where it was resharded: ``reshard_after_forward=True``, given outright, holds for the root, too
+        (``FSDPParamGroup.pre_backward``).
+        """
+        units = self.buffers.units
+        if self.buffers.job.stage != 3 or units.ranks == 1:
+            return NOTHING
+        gathering = max(self.root, self.buffers.copy_in(units.root))
+        return level(
+            **{
+                TermKey.GATHERED_PARAMS: gathering,
+                TermKey.PREFETCHED_PARAMS: self.buffers.gather(units.root),
+                TermKey.UNSHARDED_GRADS: self.waiting,
+            }
+        )
 
     def blocks(self) -> tuple[tuple[dict[StateKey, LayerLevels], ...], tuple[LayerLevels, ...]]:
         """All blocks, and the reduction after each."""
@@ -201,7 +228,7 @@ def fsdp2_memory(
         buffers.accumulated(units.block(i)) for i in range(len(units.layers))
     )
     walk = _Backward(buffers, groups, orders, states)
-    head = walk.head()
+    opening, head = walk.opening(), walk.head()
     blocks, after = walk.blocks()
     stem, final = walk.stem()
     forward = _forward_track(buffers, orders)
@@ -218,7 +245,7 @@ def fsdp2_memory(
     )
     return EngineMemory(
         steady=steady,
-        passes=(Pass(base, forward, Track("grads", stem, blocks, head, after), (last,)),),
+        passes=(Pass(base, forward, Track("grads", stem, blocks, head, after, opening), (last,)),),
         step=(
             Moment("step", "optimizer step", step),
             Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),

@@ -8,96 +8,35 @@ Source: DeepSpeed 0.19 ``runtime/zero/partitioned_param_coordinator.py`` (``fetc
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from zplan.memory.engines.walk import GradOrders
-from zplan.memory.params import Layout, Tensor
+from zplan.memory.engines.calls import Op, Ops
 from zplan.spec import DeepSpeedOptions
 
-Own = tuple[tuple[int, int], ...]
-"""(index among all parameters, elements) of a module's own tensors."""
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One module call of a pass: the module's place and its own tensors."""
-
-    piece: int
-    """-1 stem, 0..L-1 block, L head."""
-    module: str
-    own: Own
-    """Persistent tensors left out: they are always there."""
-
-
-def module_of(tensor_name: str) -> str:
-    """Dotted name of the module that owns a tensor."""
-    return tensor_name.rpartition(".")[0]
-
-
-def _leaves(tensors: Sequence[Tensor], order: Sequence[int], offset: int, threshold: int) -> list[tuple[str, Own]]:
-    """Modules with tensors in forward order, which is the reverse of the order in which gradients become ready."""
-    own: dict[str, list[tuple[int, int]]] = {}
-    frozen = [which for which, tensor in enumerate(tensors) if not tensor.trainable]
-    for which in (*reversed(order), *frozen):
-        tensor = tensors[which]
-        group = own.setdefault(module_of(tensor.name), [])
-        if tensor.numel > threshold:
-            group.append((offset + which, tensor.numel))
-    return [(module, tuple(sorted(group))) for module, group in own.items()]
-
-
-def _calls(piece: int, leaves: Sequence[tuple[str, Own]]) -> tuple[Call, ...]:
-    """Calls of a pass over the leaves, with a call for each container (the block, ``self_attn``, ``mlp``) before its first child.
-
-    The coordinator hooks every module, so containers prefetch too. Modules without tensors inside of a container
-    (activations, rotary embeddings) are not listed.
-    """
-    calls, seen = [Call(piece, "", ())], {""}
-    for module, own in leaves:
-        parent = module.rpartition(".")[0]
-        if parent not in seen:
-            seen.add(parent)
-            calls.append(Call(piece, parent, ()))
-        calls.append(Call(piece, module, own))
-    return tuple(calls)
-
-
-@dataclass(frozen=True, slots=True)
-class PieceCalls:
-    """Module calls of one piece in either direction."""
-
-    forward: tuple[Call, ...]
-    backward: tuple[Call, ...]
-
-
-def _piece_calls(piece: int, leaves: Sequence[tuple[str, Own]]) -> PieceCalls:
-    return PieceCalls(_calls(piece, leaves), _calls(piece, leaves[::-1]))
-
-
-def model_calls(groups: Layout, orders: GradOrders, threshold: int) -> list[PieceCalls]:
-    """Calls of every piece: stem, each block, head."""
-    pieces = [_piece_calls(-1, _leaves(groups.stem.tensors, orders.stem, 0, threshold))]
-    offset = len(groups.stem.tensors)
-    for index, variant in enumerate(orders.layers):
-        tensors = groups.kinds[groups.layers[index]].tensors
-        pieces.append(_piece_calls(index, _leaves(tensors, orders.variants[variant], offset, threshold)))
-        offset += len(tensors)
-    head = _leaves(groups.head.tensors, orders.head, offset, threshold)
-    if groups.tied:
-        head.append(("lm_head", ((0, groups.stem.tensors[0].numel),)))
-    pieces.append(_piece_calls(len(orders.layers), head))
-    return pieces
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """Elements gathered while a module runs."""
+class Held(NamedTuple):
+    """Bytes of gathered weights from the beginning or the end of a call until the next one."""
 
     backward: bool
     piece: int
-    module: str
-    numel: int
+    """-1 stem, 0..L-1 block, L head."""
+    op: Op
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the replay knows of every parameter, by its place."""
+
+    numel: Sequence[int]
+    sizes: Sequence[int]
+    """Bytes when gathered."""
+    frozen: Set[int]
+    stashed: Set[int]
+    """Of which autograd saves a view: while that lives, releasing them frees nothing."""
 
 
 class _Group:
@@ -115,127 +54,192 @@ class _Group:
         self.used = False
 
 
+_ABSENT, _GATHERED = 0, 1
+
+
+class _Step(NamedTuple):
+    """One call in the trace of a step."""
+
+    backward: bool
+    number: int
+    """Of the piece, from 0 on."""
+    op: Op
+    offset: int
+
+
 class _Coordinator:
     """The state of the coordinator over one forward and backward pass."""
 
-    def __init__(self, trace: Sequence[tuple[bool, Call]], options: DeepSpeedOptions, stashable: Set[int]) -> None:
-        self.options = options
-        self.stashable = stashable
-        self.stashed: dict[int, int] = {}
-        self.stash = 0
-        """Elements of released weights that autograd still holds."""
+    def __init__(
+        self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
+    ) -> None:
+        self.weights, self.options, self.kept = weights, options, kept
         self.available = 0
-        self.flats = 0
-        """Elements of flat buffers that live beside the copies made from them."""
-        self.gathered: set[int] = set()
+        """Elements gathered, as the coordinator counts them."""
+        self.bytes = 0
+        """Bytes of gathered tensors, of flat buffers beside copies made from them, and of views that outlive a release."""
+        self.status = [_ABSENT] * len(weights.numel)
+        self.active: dict[int, set[tuple[int, int]]] = {}
+        """Modules that a tensor is gathered for."""
         self.in_flight: dict[int, _Group] = {}
-        self.fetched_for: dict[int, int] = {}
-        self.queue: list[tuple[int, int, int]] = []
-        self.position = 0
-        self.walked = [0]
+        self.fetched_for = [-1] * len(weights.numel)
+        self.views: dict[int, int] = {}
+        self.running: dict[tuple[int, int], None] = {}
+        """Modules whose backward has begun and not ended, in the order in which they began."""
+        self.again: dict[tuple[int, int], list[int]] = {}
+        """Frozen tensors by the module whose backward made them be gathered for recomputation."""
+        self.step = self.position = 0
+        self.queue: list[tuple[int, int]] = []
         self.uses: dict[int, list[int]] = {}
-        for step, (_, call) in enumerate(trace):
-            total = 0
-            for index, numel in call.own:
-                self.queue.append((index, numel, step))
-                self.uses.setdefault(index, []).append(step)
-                total += numel
-            self.walked.append(self.walked[-1] + total)
+        self.walked, self.deep = [0], [0]
+        self.around: dict[int, list[int]] = {}
+        """Calls of each piece (-1: of the model) that concern all its tensors."""
+        for step in trace:
+            if step.op.begins:
+                self._record(step)
 
-    def _gather(self, tensors: Sequence[tuple[int, int]]) -> int:
-        """Starts one all-gather; returns its elements."""
-        if not tensors:
-            return 0
-        numel = sum(size for _, size in tensors)
-        group = _Group(numel, len(tensors))
-        for index, _ in tensors:
-            self.gathered.add(index)
-            self.in_flight[index] = group
-        self.available += numel
-        return numel
+    def _record(self, step: _Step) -> None:
+        number, op = len(self.walked) - 1, step.op
+        for place in op.own:
+            self.queue.append((place + step.offset, number))
+            self.uses.setdefault(place + step.offset, []).append(number)
+        if op.leaf or op.whole:
+            self.around.setdefault(step.number if step.offset else -1, []).append(number)
+        self.walked.append(self.walked[-1] + op.walked)
+        self.deep.append(self.deep[-1] + op.deep)
 
-    def _wait(self, index: int) -> None:
+    def _gather(self, places: list[int]) -> None:
+        """Starts one all-gather."""
+        sizes = self.weights.sizes
+        size = 0
+        group = _Group(0, len(places))
+        for place in places:
+            self.status[place] = _GATHERED
+            self.in_flight[place] = group
+            self.available += self.weights.numel[place]
+            size += sizes[place]
+        self.bytes += size
+        group.flat = size if len(places) > 1 else 0
+
+    def _wait(self, place: int) -> None:
         """A tensor is used: its group's flat buffer is copied from, and freed after the last of the group."""
-        group = self.in_flight.pop(index, None)
+        group = self.in_flight.pop(place, None)
         if group is None:
             return
         group.left -= 1
         if not group.used:
             group.used = True
-            self.flats += group.flat
+            self.bytes += group.flat
         if not group.left:
-            self.flats -= group.flat
+            self.bytes -= group.flat
 
-    def fetch(self, call: Call, step: int) -> None:
+    def fetch(self, step: _Step) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
-        self._gather([(index, numel) for index, numel in call.own if index not in self.gathered])
-        missing = 0
-        for index, _ in call.own:
-            self._wait(index)
-            missing += self.fetched_for.get(index, -1) < step
-        for index, _, last_use in self.queue[self.position : self.position + missing]:
-            self.fetched_for[index] = last_use
-        self.position += missing
+        op, module = step.op, (step.number, step.op.module)
+        if step.backward and not op.again:
+            self.running.setdefault(module)
+        if op.own:
+            self._fetch_own([place + step.offset for place in op.own], step, module)
         limit = min(self.options.max_live_parameters - self.available, self.options.prefetch_bucket_size)
-        prefetching = 0
-        chosen: list[tuple[int, int]] = []
-        while self.position < len(self.queue) and prefetching < limit:
-            index, numel, last_use = self.queue[self.position]
-            self.position += 1
-            self.fetched_for[index] = max(self.fetched_for.get(index, -1), last_use)
-            if index not in self.gathered and index not in (taken for taken, _ in chosen):
-                chosen.append((index, numel))
-                prefetching += numel
-        self._gather(chosen)
+        if limit > 0:
+            self._prefetch(limit)
+        self.step += 1
 
-    def release(self, call: Call, step: int, backward: bool) -> None:
+    def _fetch_own(self, own: list[int], step: _Step, module: tuple[int, int]) -> None:
+        if absent := [place for place in own if self.status[place] == _ABSENT]:
+            self._gather(absent)
+        missing = 0
+        for place in own:
+            users = self.active.setdefault(place, set())
+            users.add(module)
+            self._wait(place)
+            if step.op.again and self.running and place in self.weights.frozen:
+                # Frozen tensors are held for the module whose backward recomputes (``update_recompute_parameters``).
+                owner = next(reversed(self.running))
+                users.add(owner)
+                self.again.setdefault(owner, []).append(place)
+            missing += self.fetched_for[place] < self.step
+        for place, last_use in self.queue[self.position : self.position + missing]:
+            self.fetched_for[place] = last_use
+        self.position += missing
+
+    def _prefetch(self, limit: int) -> None:
+        queue, status, numel, fetched_for = self.queue, self.status, self.weights.numel, self.fetched_for
+        position, length, prefetching = self.position, len(queue), 0
+        chosen: list[int] = []
+        while position < length and prefetching < limit:
+            place, last_use = queue[position]
+            position += 1
+            fetched_for[place] = max(fetched_for[place], last_use)
+            if status[place] == _ABSENT and place not in chosen:
+                chosen.append(place)
+                prefetching += numel[place]
+        self.position = position
+        if chosen:
+            self._gather(chosen)
+
+    def _used_again(self, place: int, step: _Step) -> bool:
+        """Whether a tensor is used again within the reuse distance.
+
+        After a leaf, modules count with all their children (``iter_params(module, recurse=...)``).
+        """
+        now, limit = self.step, self.options.max_reuse_distance
+        if step.op.leaf:
+            calls = (self.around.get(piece, []) for piece in (-1, step.number))
+            following = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
+            return bool(following) and self.deep[min(following)] - self.deep[now] < limit
+        for following in self.uses[place]:
+            if following >= now:
+                return self.walked[following] - self.walked[now] < limit
+        return False
+
+    def release(self, step: _Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
-        for index, numel in call.own:
-            if index not in self.gathered or self.fetched_for.get(index, -1) > step:
-                continue
-            following = next((use for use in self.uses[index] if use > step), None)
-            if (
-                following is not None
-                and self.walked[following] - self.walked[step + 1] < self.options.max_reuse_distance
-            ):
-                continue
-            self.gathered.discard(index)
-            self.available -= numel
-            if index in self.stashable and not backward:
-                self.stashed[index] = numel
-                self.stash += numel
-
-    def used_up(self, call: Call) -> None:
-        """A module's backward is over: autograd lets go of the weights that it saved."""
-        for index, _ in call.own:
-            self.stash -= self.stashed.pop(index, 0)
+        op, module = step.op, (step.number, step.op.module)
+        own = [place + step.offset for place in op.own]
+        free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
+        if step.backward and not op.again:
+            self.running.pop(module, None)
+            again = self.again.pop(module, ())
+            own = list(dict.fromkeys((*own, *again)))
+            free = list(dict.fromkeys((*free, *again)))
+            for place in own:
+                self.bytes -= self.views.pop(place, 0)
+        saved = op.again or (not step.backward and self.kept[step.number])
+        for place in own:
+            self.active[place].discard(module)
+        for place in free:
+            if self.status[place] == _GATHERED and place not in self.in_flight and not self.active[place]:
+                self.status[place] = _ABSENT
+                self.available -= self.weights.numel[place]
+                if saved and place in self.weights.stashed:
+                    self.views[place] = self.weights.sizes[place]
+                else:
+                    self.bytes -= self.weights.sizes[place]
 
 
 def replay(
-    pieces: Sequence[PieceCalls], checkpointed: Sequence[bool], options: DeepSpeedOptions, stashable: Set[int]
-) -> Iterator[Gathered]:
+    pieces: Sequence[Ops], checkpointed: Sequence[bool], options: DeepSpeedOptions, weights: Weights
+) -> Iterator[Held]:
     """Replays one traced forward and backward pass.
 
     Args:
         pieces: Calls of stem, blocks and head in forward order.
         checkpointed: For each block whether it is recomputed in backward.
         options: Limits of the coordinator.
-        stashable: Tensors that autograd saves as they are gathered, so that releasing them in forward frees nothing.
+        weights: All parameters.
 
     Yields:
-        For every module call how many elements are gathered, or still held by autograd, while it runs.
+        After the beginning and the end of every call the bytes that are gathered, or still held by autograd.
     """
-    trace: list[tuple[bool, Call]] = [(False, call) for piece in pieces for call in piece.forward]
-    depth = len(pieces) - 2
+    trace = [_Step(False, n, op, piece.offset) for n, piece in enumerate(pieces) for op in piece.forward]
     for number in range(len(pieces) - 1, -1, -1):
-        if 1 <= number <= depth and checkpointed[number - 1]:
-            trace += [(True, call) for call in pieces[number].forward]
-        trace += [(True, call) for call in pieces[number].backward]
-    coordinator = _Coordinator(trace, options, stashable)
-    for step, (backward, call) in enumerate(trace):
-        coordinator.fetch(call, step)
-        held = coordinator.available + coordinator.flats + coordinator.stash
-        yield Gathered(backward, call.piece, call.module, held)
-        coordinator.release(call, step, backward)
-        if backward:
-            coordinator.used_up(call)
+        trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+    kept = [False, *(not again for again in checkpointed), False]
+    coordinator = _Coordinator(trace, weights, options, kept)
+    for step in trace:
+        if step.op.begins:
+            coordinator.fetch(step)
+        else:
+            coordinator.release(step)
+        yield Held(step.backward, step.number - 1, step.op, coordinator.bytes)

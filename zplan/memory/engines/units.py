@@ -28,6 +28,8 @@ class Unit:
     exact: int
     """Elements of all tensors, without padding."""
     trainable_exact: int
+    largest: int
+    """Elements of the largest tensor."""
 
 
 def _fsdp2_unit(tensors: list[Tensor], ranks: int, rank: int) -> Unit:
@@ -35,7 +37,8 @@ def _fsdp2_unit(tensors: list[Tensor], ranks: int, rank: int) -> Unit:
     trained = [size for size, tensor in zip(padded, tensors, strict=True) if tensor.trainable]
     rows = sum(fsdp2_shard_numel(t.shape, ranks, rank) for t in tensors if t.trainable)
     exact, trainable = sum(t.numel for t in tensors), sum(t.numel for t in tensors if t.trainable)
-    return Unit(sum(padded), rows, sum(trained), sum(padded) * ranks, sum(trained) * ranks, exact, trainable)
+    largest = max((t.numel for t in tensors), default=0)
+    return Unit(sum(padded), rows, sum(trained), sum(padded) * ranks, sum(trained) * ranks, exact, trainable, largest)
 
 
 def _fsdp1_unit(tensors: list[Tensor], ranks: int, shared: bool) -> Unit:
@@ -43,7 +46,8 @@ def _fsdp1_unit(tensors: list[Tensor], ranks: int, shared: bool) -> Unit:
     shard, part = fsdp1_flat_shard_numel(numel, ranks), fsdp1_flat_shard_numel(trained, ranks)
     # A flat parameter that trains in part has a gradient as a whole (views of frozen tensors get zeros).
     graded = shard if shared and trained else part
-    return Unit(shard, part, graded, shard * ranks, graded * ranks, numel, trained)
+    largest = max((t.numel for t in tensors), default=0)
+    return Unit(shard, part, graded, shard * ranks, graded * ranks, numel, trained, largest)
 
 
 def make_unit(pieces: tuple[Piece, ...], job: Job, ranks: int, rank: int) -> Unit:

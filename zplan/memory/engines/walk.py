@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, pending_key
+from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +25,14 @@ class GradOrders:
     checkpointed: tuple[bool, ...]
     """For each variant whether its blocks are recomputed in backward."""
 
+    def uncheckpointed(self) -> GradOrders:
+        """The same without recomputation, for what doesn't depend on it."""
+        return replace(self, checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
 
-@dataclass(frozen=True, slots=True)
-class GradEvent:
-    """One weight's gradient becomes ready."""
 
-    tensor: Tensor
-    index: int
-    """Position of the tensor among all parameters."""
+Ready = Callable[[int, int], tuple[Level, Level]]
+"""Called with a tensor's place among all parameters and its elements when its gradient is ready. Returns the level from then
+until the next gradient, and the level while the gradient is handed over (without the gradient itself)."""
 
 
 def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
@@ -44,69 +45,65 @@ def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
     return tuple(offsets), position
 
 
-def backward_track(
-    groups: Layout, orders: GradOrders, start: Level, ready: Callable[[GradEvent], tuple[Level, Level]]
-) -> tuple[Track, Level]:
+def _in_order(tensors: tuple[Tensor, ...], order: tuple[int, ...]) -> list[tuple[int, int, bool]]:
+    """(index, elements, whether it is a matrix) of the trainable tensors, as their gradients become ready."""
+    chosen = [(which, tensors[which]) for which in order]
+    return [(which, tensor.numel, len(tensor.shape) > 1) for which, tensor in chosen if tensor.trainable]
+
+
+def backward_track(groups: Layout, orders: GradOrders, start: Level, ready: Ready) -> Track:
     """Levels along backward of an engine whose bytes follow the gradients.
 
     Args:
         groups: The parameters.
         orders: Gradient order per piece.
         start: Level before the first gradient.
-        ready: Called once per gradient in order; returns the level from then until the next gradient, and the level while
-            the gradient is handed over (without the gradient itself).
+        ready: Called once per gradient in order.
 
     Returns:
-        The track, keyed by ``grads_ready``, and the level after the last gradient.
+        The track, keyed by ``grads_ready``.
     """
     offsets, head_offset = piece_offsets(groups)
 
-    def run(
-        tensors: tuple[Tensor, ...], order: tuple[int, ...], offset: int, current: Level
-    ) -> Iterator[tuple[StateKey, Level]]:
-        yield 0, current
+    def run(levels: dict[StateKey, Level], sizes: list[tuple[int, int, bool]], offset: int, current: Level) -> Level:
+        levels[0] = current
         count = 0
-        for which in order:
-            if tensors[which].trainable:
-                count += 1
-                after, handing_over = ready(GradEvent(tensors[which], offset + which))
-                if len(tensors[which].shape) > 1:
-                    yield pending_key(which), handing_over
-                elif handing_over.total > after.total:
-                    # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
-                    yield count, handing_over
-                yield count, after
+        for which, numel, matrix in sizes:
+            count += 1
+            after, handing_over = ready(offset + which, numel)
+            if matrix:
+                levels[which,] = handing_over
+            elif handing_over.total > after.total:
+                # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
+                levels[count] = handing_over
+                current = after
+                continue
+            levels[count] = current = after
+        return current
 
+    variants = [
+        _in_order(groups.kinds[kind].tensors, order)
+        for kind, order in zip(orders.variant_kinds, orders.variants, strict=True)
+    ]
     head: dict[StateKey, Level] = {}
-    current = start
-    for key, value in run(groups.head.tensors, orders.head, head_offset, current):
-        head[key] = max(head.get(key, value), value, key=_total)
-        current = value if isinstance(key, int) else current
+    current = run(head, _in_order(groups.head.tensors, orders.head), head_offset, start)
     collected: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index in range(len(orders.layers) - 1, -1, -1):
         variant = orders.layers[index]
-        tensors = groups.kinds[orders.variant_kinds[variant]].tensors
-        for key, value in run(tensors, orders.variants[variant], offsets[index], current):
-            points = collected[variant].setdefault(key, [])
-            if points and points[-1][0] == index:
-                points[-1] = (index, max(points[-1][1], value, key=_total))
-            else:
-                points.append((index, value))
-            current = value if isinstance(key, int) else current
+        found: dict[StateKey, Level] = {}
+        current = run(found, variants[variant], offsets[index], current)
+        points = collected[variant]
+        for key, value in found.items():
+            points.setdefault(key, []).append((index, value))
     stem: dict[StateKey, Level] = {}
-    for key, value in run(groups.stem.tensors, orders.stem, 0, current):
-        stem[key] = max(stem.get(key, value), value, key=_total)
-        current = value if isinstance(key, int) else current
+    run(stem, _in_order(groups.stem.tensors, orders.stem), 0, current)
     blocks: list[dict[StateKey, LayerLevels]] = [
         {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
     ]
-    return Track("grads", stem, tuple(blocks), head), current
+    return Track("grads", stem, tuple(blocks), head)
 
 
-def _total(value: Level) -> int:
-    return value.total
-
-
+@lru_cache(maxsize=1024)
 def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
     """The same level at every instant: what most engines hold in forward."""
     per_variant: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]

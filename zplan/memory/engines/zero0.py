@@ -5,12 +5,14 @@ Source: DeepSpeed 0.19 ``runtime/fp16/fused_optimizer.py`` (``FP16_Optimizer``, 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from zplan.memory.engines.base import EngineMemory, HostTerms, deepspeed_bytes
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, temporary_bytes
+from zplan.memory.optimizers import optimizer_spec, temporary_bytes
 from zplan.memory.params import Layout
-from zplan.memory.states import whole_state_bytes
+from zplan.memory.states import unsharded_state_bytes
 from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Job, Precision
 
@@ -31,37 +33,38 @@ def _bucket(groups: Layout, element_bytes: int) -> int:
     return element_bytes * max(largest, elements if count > 1 else 0)
 
 
-def zero0_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec) -> EngineMemory:
+@lru_cache(maxsize=512)
+def zero0_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMemory:
     """Stage 0 on one rank.
 
     Formula: steady 14 P for bf16 Adam (2 + 4 + 8); gradients add 2 P through backward. At the step every gradient is cast to
     fp32 (4 P); with DeepSpeed's own FusedAdam the casts are flattened into a second copy (4 P) while both and the 16-bit
     gradients live: 24 P. Any other optimizer gets the unfused wrapper, which does not flatten: 20 P.
     """
-    states = deepspeed_bytes(job.precision)
+    states, optimizer = deepspeed_bytes(job.precision), optimizer_spec(job.optimizer)
     numel = groups.trainable
     frozen = states.param * (groups.total + groups.adapters - numel)
     steady = {
         TermKey.PARAMS: states.param * numel + frozen,
         TermKey.MASTER: states.master * numel if states.master != states.param else 0,
-        TermKey.OPTIMIZER: whole_state_bytes(optimizer, groups, states.optimized),
+        TermKey.OPTIMIZER: unsharded_state_bytes(optimizer, groups, states.optimized),
     }
     steady = {key: size for key, size in steady.items() if size}
     total = 0
     all_grads = states.grad * numel
     accumulating = job.grad_accum > 1
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
+    def ready(_position: int, numel: int) -> tuple[Level, Level]:
         nonlocal total
         before = level(**{TermKey.GRADS: 0 if accumulating else total})
-        total += states.grad * event.tensor.numel
+        total += states.grad * numel
         return level(**{TermKey.GRADS: 0 if accumulating else total}), before
 
     base = dict(steady)
     if accumulating:
         base[TermKey.GRADS] = all_grads
     forward = constant_track(groups, orders, level())
-    backward, _ = backward_track(groups, orders, level(), ready)
+    backward = backward_track(groups, orders, level(), ready)
     cast = states.optimized * numel if states.optimized != states.grad else 0
     fused = job.optimizer == "adamw"
     flat = states.optimized * numel if fused else 0

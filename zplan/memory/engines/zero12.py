@@ -5,163 +5,21 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage_1_and_2.py``.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track, constant_track
+from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
+from zplan.memory.engines.zero12_reduce import Partition, Reducer, edges_of, partition
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout
-from zplan.memory.sharding import zero12_flat_numel, zero12_partition_numel
-from zplan.memory.timeline import Level, Pass, level
+from zplan.memory.sharding import zero12_flat_numel
+from zplan.memory.timeline import Level, Pass, Track, level
 from zplan.spec import Job, Offload
 
 
-@dataclass(frozen=True, slots=True)
-class _Partition:
-    """Which tensors a rank's partition touches."""
-
-    numel: int
-    owned: frozenset[int]
-    """Indices of trainable tensors that lie in the partition, wholly or in part."""
-    owned_numel: int
-    """Their elements, whole: a gradient that straddles the edge is kept whole."""
-    first_slice: tuple[int, ...]
-    """Elements of each owned tensor that lie inside the partition."""
-
-
-@lru_cache(maxsize=512)
-def _edges(groups: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Indices of trainable tensors, and where each starts in the flat buffer (with the end of the last)."""
-    indices, starts, offset = [], [0], 0
-    for index, tensor in enumerate(groups.tensors()):
-        if tensor.trainable:
-            indices.append(index)
-            offset += tensor.numel
-            starts.append(offset)
-    return tuple(indices), tuple(starts)
-
-
-def _touched(starts: tuple[int, ...], size: int, rank: int) -> tuple[int, int]:
-    """First and one past the last trainable tensor that lie in a rank's partition."""
-    first = max(0, bisect_right(starts, rank * size) - 1)
-    last = bisect_left(starts, (rank + 1) * size)
-    return min(first, len(starts) - 1), min(last, len(starts) - 1)
-
-
-def partition(groups: Layout, ranks: int, rank: int) -> _Partition:
-    """The tensors of one rank's partition (``get_partition_info``)."""
-    size = zero12_partition_numel(groups.trainable, ranks)
-    indices, starts = _edges(groups)
-    first, last = _touched(starts, size, rank)
-    start, end = rank * size, (rank + 1) * size
-    inside = tuple(min(end, starts[i + 1]) - max(start, starts[i]) for i in range(first, last))
-    return _Partition(size, frozenset(indices[first:last]), starts[last] - starts[first] if last > first else 0, inside)
-
-
-class _Reducer:
-    """Replays ``reduce_independent_p_g_buckets_and_remove_grads``: what gradients hold while they are bucketed and reduced."""
-
-    def __init__(self, groups: Layout, job: Job, states: StateBytes, part: _Partition, ranks: int) -> None:
-        self.part, self.ranks, self.stage = part, ranks, job.stage
-        self.grad, self.bucket_size = states.grad, job.deepspeed.reduce_bucket_size
-        self.offload = job.offload is not Offload.NONE
-        self.buffers = (2 if job.deepspeed.overlap_comm else 1) * self.bucket_size * states.grad
-        self.starts: dict[int, int] = {}
-        offset = 0
-        for index, tensor in enumerate(groups.tensors()):
-            if tensor.trainable:
-                self.starts[index] = offset
-                offset += tensor.numel
-        self.held = 0
-        """Bytes of gradients outside of the bucket that wait for their reduction or for the step."""
-        self.bucket: list[tuple[int, int]] = []
-        self.elements = 0
-        self.own_buffer = 0
-        self.levels: dict[tuple[int, int], Level] = {}
-        """Levels made so far: most events return to one."""
-
-    def level(self, transient: int = 0) -> Level:
-        """The current level, with a temporary on top."""
-        waiting = self.held + transient
-        known = self.levels.get((self.own_buffer, waiting))
-        if known is None:
-            terms = (
-                (TermKey.REDUCE_BUCKET, self.buffers),
-                (TermKey.GRADS, self.own_buffer),
-                (TermKey.UNSHARDED_GRADS, waiting),
-            )
-            known = self.levels[self.own_buffer, waiting] = Level(self.buffers + self.own_buffer + waiting, terms)
-        return known
-
-    def _slices(self) -> list[int]:
-        """Elements of the bucket's consecutive slices, one per stretch that belongs to one rank (``average_tensor``)."""
-        slices: list[int] = []
-        previous = -1
-        for index, numel in self.bucket:
-            start = self.starts[index]
-            end = start + numel
-            while start < end:
-                owner = start // self.part.numel
-                stop = min(end, (owner + 1) * self.part.numel)
-                if owner == previous:
-                    slices[-1] += stop - start
-                else:
-                    slices.append(stop - start)
-                previous, start = owner, stop
-        return slices
-
-    def _flatten(self) -> int:
-        """Bytes of the largest copy that ``allreduce_and_scatter`` makes: two slices or more are joined, one is not."""
-        largest, count, total = 0, 0, 0
-        for numel in self._slices():
-            count, total = count + 1, total + numel
-            if total > self.bucket_size:
-                largest = max(largest, total if count > 1 else 0)
-                count = total = 0
-        return self.grad * max(largest, total if count > 1 else 0)
-
-    def reduce(self) -> int:
-        """Reduces what is in the bucket; returns the temporary bytes on top of the level that is reached afterwards."""
-        if not self.bucket:
-            return 0
-        flatten = self._flatten()
-        copied, before = 0, self.own_buffer
-        for index, numel in self.bucket:
-            if index in self.part.owned:
-                if self.offload:
-                    copied = max(copied, NORM_BYTES * min(numel, self.part.numel))
-                else:
-                    self.own_buffer = self.grad * self.part.owned_numel
-        freed = 0
-        if self.elements > self.bucket_size and (self.stage == 2 or self.bucket[0][0] in self.part.owned):
-            # An oversized gradient kept its own storage; stage 1 lets go of it only where it moves into the partition.
-            freed = self.grad * self.elements
-        self.held -= freed
-        self.bucket, self.elements = [], 0
-        # The flat copy is gone before the partition's own buffer is made.
-        return freed + max(flatten - (self.own_buffer - before), copied)
-
-    def add(self, index: int, numel: int, piled_up: bool = False) -> int:
-        """A gradient is handed over; returns the temporary bytes of the reduction that it may trigger.
-
-        Args:
-            index: Position among all parameters.
-            numel: Elements.
-            piled_up: The gradient was counted in ``held`` already (stage 1 reduces after backward).
-        """
-        transient = self.reduce() if self.elements + numel > self.bucket_size else 0
-        if piled_up != (numel > self.bucket_size):
-            self.held += -self.grad * numel if piled_up else self.grad * numel
-        self.bucket.append((index, numel))
-        self.elements += numel
-        return transient
-
-
-def _host(part: _Partition, groups: Layout, job: Job, states: StateBytes, optimizer: OptimizerSpec) -> HostTerms:
+def _host(part: Partition, groups: Layout, job: Job, states: StateBytes, optimizer: OptimizerSpec) -> HostTerms:
     """Host tensors of optimizer offload: 18 bytes per element of the partition, and a scratch of the largest gradient."""
     if job.offload is Offload.NONE:
         return HostTerms()
@@ -184,7 +42,7 @@ def _host(part: _Partition, groups: Layout, job: Job, states: StateBytes, optimi
 
 
 def _step_moments(
-    steady: dict[str, int], part: _Partition, states: StateBytes, job: Job, optimizer: OptimizerSpec, kept_grads: int
+    steady: dict[str, int], part: Partition, states: StateBytes, job: Job, optimizer: OptimizerSpec, kept_grads: int
 ) -> tuple[Moment, ...]:
     """The step: gradients are flattened (a copy), cast to fp32 (another), then the optimizer runs on the fp32 copy."""
     if job.offload is not Offload.NONE:
@@ -207,8 +65,36 @@ def _step_moments(
     )
 
 
+FLATTENING = "flat buffer beside the model"
+
+
+def through_host(init: tuple[Moment, ...]) -> tuple[tuple[Moment, ...], int]:
+    """Init on a card without room for the flat buffer beside the model: weights go to the host first, one rank's at a time.
+
+    Source: DeepSpeed ``stage_1_and_2.py`` (``flatten_on_accelerator``: only if the free memory is at least the buffer's size).
+
+    Returns:
+        The moments of init, and the bytes of weights that each rank holds in host RAM meanwhile.
+    """
+    found = []
+    moved = 0
+    for moment in init:
+        if moment.name == FLATTENING:
+            flat = moment.terms[TermKey.FLAT_BUFFER]
+            left = moment.terms.get(TermKey.PARAMS, 0) - flat
+            moved = flat
+            found.append(
+                Moment(
+                    "init", "flat buffer through the host", {TermKey.PARAMS: max(0, left), TermKey.FLAT_BUFFER: flat}
+                )
+            )
+        else:
+            found.append(moment)
+    return tuple(found), moved
+
+
 def _init_moments(
-    steady: dict[str, int], groups: Layout, part: _Partition, states: StateBytes, flat: int, optimizer: OptimizerSpec
+    steady: dict[str, int], groups: Layout, part: Partition, states: StateBytes, flat: int, optimizer: OptimizerSpec
 ) -> tuple[Moment, ...]:
     """Init: the flat buffer is built beside the model; then the fp32 partition; its gradient exists for a moment."""
     frozen = steady.get(TermKey.QUANTIZED_PARAMS, 0) + states.param * (
@@ -219,7 +105,7 @@ def _init_moments(
     if TermKey.MASTER in states_made:
         states_made[TermKey.GRADS_FP32] = states.optimized * part.numel
     return (
-        Moment("init", "flat buffer beside the model", flattening),
+        Moment("init", FLATTENING, flattening),
         Moment("init", "optimizer states made", states_made),
     )
 
@@ -262,18 +148,18 @@ def _passes(
     orders: GradOrders,
     job: Job,
     states: StateBytes,
-    part: _Partition,
+    part: Partition,
     ranks: int,
     steady: dict[str, int],
 ) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
     """The micro-step that decides, the bytes of kept gradients that go into the step, and what lives between micro-steps."""
-    reducer = _Reducer(groups, job, states, part, ranks)
+    reducer = Reducer(groups, job, states, part, ranks)
     base = dict(steady)
     waiting, piled_up = level(), False
     if job.grad_accum > 1:
         if job.stage == 1:
             # Stage 1 reduces in the last micro-step only: the model's whole gradients wait, and the bucket with them.
-            reducer.held = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
+            reducer.held = states.grad * edges_of(groups)[1][-1]
             waiting, piled_up = reducer.level(), True
         elif job.offload is Offload.NONE:
             # Earlier micro-steps left the partition's gradients (all_grad_tensors); the last adds a second copy to them.
@@ -281,46 +167,43 @@ def _passes(
     if job.stage == 1 and not job.deepspeed.overlap_comm:
         return _late_reduction(groups, orders, states, reducer, base, waiting)
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
-        numel = event.tensor.numel
-        transient = reducer.add(event.index, numel, piled_up)
-        # While it is handed over, an oversized gradient is pending, and not yet among those that wait.
-        handed_over = -reducer.grad * numel if numel > reducer.bucket_size and not piled_up else 0
-        return reducer.level(), reducer.level(transient + handed_over)
+    def piled(position: int, numel: int) -> tuple[Level, Level]:
+        transient = reducer.add(position, numel, piled_up=True)
+        return reducer.level(), reducer.level(transient)
 
     forward = constant_track(groups, orders, waiting)
-    backward, _ = backward_track(groups, orders, waiting, ready)
+    backward = backward_track(groups, orders, waiting, piled if piled_up else reducer.hand_over)
     after = reducer.reduce()
     last = Moment("backward", "last reduction", _merged(base, reducer.level(after)))
     return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
 
 
-def _late_reduction(
-    groups: Layout, orders: GradOrders, states: StateBytes, reducer: _Reducer, base: dict[str, int], waiting: Level
-) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
-    """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
-    before = waiting if waiting.total else Level(reducer.buffers, ((TermKey.REDUCE_BUCKET, reducer.buffers),))
+@lru_cache(maxsize=1024)
+def _piling_up(groups: Layout, orders: GradOrders, element_bytes: int, buffers: int) -> Track:
+    """Backward of stage 1 with every gradient waiting beside the bucket: the same for every rank."""
+    before = Level(buffers, ((TermKey.REDUCE_BUCKET, buffers),))
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
+    def ready(_position: int, numel: int) -> tuple[Level, Level]:
         nonlocal before
-        if waiting.total:
-            return before, before
-        total = before.total + states.grad * event.tensor.numel
-        terms = ((TermKey.REDUCE_BUCKET, reducer.buffers), (TermKey.UNSHARDED_GRADS, total - reducer.buffers))
+        total = before.total + element_bytes * numel
+        terms = ((TermKey.REDUCE_BUCKET, buffers), (TermKey.UNSHARDED_GRADS, total - buffers))
         pending, before = before, Level(total, terms)
         return before, pending
 
-    reducer.held = states.grad * sum(t.numel for t in groups.tensors() if t.trainable)
+    return backward_track(groups, orders, level(), ready)
+
+
+def _late_reduction(
+    groups: Layout, orders: GradOrders, states: StateBytes, reducer: Reducer, base: dict[str, int], waiting: Level
+) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
+    """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
+    if waiting.total:
+        backward = backward_track(groups, orders, waiting, lambda _position, _numel: (waiting, waiting))
+    else:
+        backward = _piling_up(groups, orders, states.grad, reducer.buffers)
+    reducer.held = states.grad * edges_of(groups)[1][-1]
     forward = constant_track(groups, orders, waiting)
-    backward, _ = backward_track(groups, orders, waiting, ready)
-    levels = [reducer.level()]
-    for index, tensor in enumerate(groups.tensors()):
-        if tensor.trainable:
-            held = reducer.held
-            transient = reducer.add(index, tensor.numel, piled_up=True)
-            levels.append(reducer.level(max(transient, held - reducer.held)))
-    levels.append(reducer.level(reducer.reduce()))
-    largest = max(levels, key=lambda found: found.total)
+    largest = reducer.drain(groups)
     last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
     return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
 
@@ -330,22 +213,3 @@ def _merged(base: dict[str, int], extra: Level) -> dict[str, int]:
     for key, size in extra.terms:
         terms[key] = terms.get(key, 0) + size
     return {key: size for key, size in terms.items() if size}
-
-
-@lru_cache(maxsize=4096)
-def worst_rank(groups: Layout, ranks: int) -> int:
-    """The rank whose partition touches the most gradient elements: straddling tensors are kept whole.
-
-    Ranks are alike except for what lies in their partition, so only the edges of large tensors matter.
-    """
-    size = zero12_partition_numel(groups.trainable, ranks)
-    _, starts = _edges(groups)
-    candidates = {0, ranks - 1}
-    for edge in starts[:-1]:
-        candidates.update((min(edge // size, ranks - 1), min(max(0, edge - 1) // size, ranks - 1)))
-
-    def owned(rank: int) -> int:
-        first, last = _touched(starts, size, rank)
-        return starts[last] - starts[first] if last > first else 0
-
-    return min(candidates, key=lambda rank: (-owned(rank), rank))

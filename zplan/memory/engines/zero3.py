@@ -8,19 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from zplan.memory.activations.find import module_of as find_module
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
+from zplan.memory.engines.calls import implementation_of, model_ops
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.prefetch import model_calls, replay
-from zplan.memory.engines.walk import GradOrders, constant_track, piece_offsets
+from zplan.memory.engines.prefetch import Held, Weights, replay
+from zplan.memory.engines.walk import GradOrders, constant_track
 from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_nvme import nvme_host
 from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
-from zplan.memory.params import Layout
+from zplan.memory.params import Layout, Piece
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
+from zplan.memory.states import keeps_fp32_adapters
+from zplan.memory.timeline import LATER, LayerLevels, Level, Pass, StateKey, Track, layer_levels, level, own_backward
 from zplan.spec import DeepSpeedOptions, Job, Offload, OffloadTo, Precision, WeightKind
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
@@ -60,15 +63,18 @@ def shards(groups: Layout, options: DeepSpeedOptions, ranks: int) -> _Shards:
     """Partitions every tensor on its own, as stage 3 does."""
     trainable: list[int] = []
     frozen = persistent = persistent_trainable = 0
-    for tensor in groups.tensors():
-        part = zero3_partition_numel(tensor.numel, ranks)
-        if tensor.trainable:
-            trainable.append(part)
-        else:
-            frozen += part
-        if tensor.numel <= options.param_persistence_threshold:
-            persistent += tensor.numel
-            persistent_trainable += tensor.numel if tensor.trainable else 0
+    for piece, count in groups.runs():
+        parts: list[int] = []
+        for tensor in piece.tensors:
+            part = zero3_partition_numel(tensor.numel, ranks)
+            if tensor.trainable:
+                parts.append(part)
+            else:
+                frozen += count * part
+            if tensor.numel <= options.param_persistence_threshold:
+                persistent += count * tensor.numel
+                persistent_trainable += count * tensor.numel if tensor.trainable else 0
+        trainable += parts * count
     # --params 7B states another P than the shape's: the difference is spread evenly over the ranks.
     extra = groups.total - groups.shape_total
     if groups.adapters:
@@ -96,7 +102,7 @@ def _on_gpu_sub_groups(parts: _Shards, job: Job) -> tuple[int, ...]:
 def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec, ranks: int) -> dict[str, int]:
     on_gpu = sum(_on_gpu_sub_groups(parts, job))
     # peft holds adapters in fp32 on a 16-bit base, and zero.Init leaves their dtype alone; below stage 3 the engine casts them.
-    extra = 4 - states.param if job.lora is not None else 0
+    extra = 4 - states.param if keeps_fp32_adapters(job) else 0
     terms = {
         TermKey.PARAMS: 0
         if job.offload is Offload.ALL
@@ -132,7 +138,9 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         overlap_comm=fixed.overlap_comm,
     )
     if is_plus(job):
-        forward, gathered = plus_tracks(groups, orders, job, states, ranks, _stashable(groups, orders, job.deepspeed))
+        forward, gathered = plus_tracks(
+            groups, orders, job, _weights(groups, job.deepspeed, states.param), states.param, ranks
+        )
     else:
         forward, gathered = _replayed(groups, orders, options, states.param)
     return forward, with_reduction(gathered, grads, groups, orders), last
@@ -141,53 +149,93 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
 @lru_cache(maxsize=512)
 def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int) -> tuple[Track, Track]:
     """The coordinator's replay of a step as tracks."""
-    pieces = model_calls(groups, orders, options.param_persistence_threshold)
+    pieces = model_ops(groups, orders, options.param_persistence_threshold)
     checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
-    collected: dict[tuple[bool, int], dict[str, int]] = {}
-    for entry in replay(pieces, checkpointed, options, _stashable(groups, orders, options)):
-        modules = collected.setdefault((entry.backward, entry.piece), {"": 0})
-        for key in (entry.module, ""):
-            modules[key] = max(modules.get(key, 0), entry.numel)
-    return _track(False, collected, orders, element_bytes), _track(True, collected, orders, element_bytes)
+    levels = PieceLevels()
+    for held in replay(pieces, checkpointed, options, _weights(groups, options, element_bytes)):
+        levels.add(held)
+    return _track(False, levels, orders), _track(True, levels, orders)
 
 
-def _track(
-    backward: bool,
-    collected: dict[tuple[bool, int], dict[str, int]],
-    orders: GradOrders,
-    element_bytes: int,
-) -> Track:
-    """One pass of the replay as a track; code outside of a module with matrices gets the largest of its piece."""
-    depth = len(orders.layers)
+class PieceLevels:
+    """The most bytes that are gathered in each state of each piece.
+
+    Code outside of modules with matrices is told apart by whether it runs before or after the first of them in forward, and by
+    whether a gradient of the piece is ready in backward.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[bool, int], dict[str, int]] = {}
+        self._later: dict[tuple[bool, int], int] = {}
+
+    def add(self, held: Held) -> None:
+        """Counts what is held from one call to the next."""
+        where, op = (held.backward, held.piece), held.op
+        states = self.found.setdefault(where, {"": 0})
+        later = self._later.get(where, 0)
+        if held.backward and not op.again:
+            # Gradients are ready from somewhere within the first module that has any.
+            later = 2 if later else int(op.begins and op.graded)
+        elif not held.backward and op.keys:
+            later = 2
+        self._later[where] = later
+        for key in op.keys:
+            for name in (key, own_backward(key)) if held.backward and not op.again else (key,):
+                states[name] = max(states.get(name, 0), held.size)
+        if not op.keys or op.leaf:
+            if later < 2:
+                states[""] = max(states[""], held.size)
+            if later and not op.again:
+                states[LATER] = max(states.get(LATER, 0), held.size)
+
+
+def _track(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
+    """One pass of the replay as a track."""
 
     def levels(piece: int) -> dict[StateKey, Level]:
-        found = collected.get((backward, piece), {"": 0})
-        return {module: level(**{TermKey.GATHERED_PARAMS: element_bytes * numel}) for module, numel in found.items()}
+        states = found.found.get((backward, piece), {"": 0})
+        return {module: level(**{TermKey.GATHERED_PARAMS: size}) for module, size in states.items()}
 
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
         for module, value in levels(index).items():
             points[variant].setdefault(module, []).append((index, value))
     blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
-    return Track("module", levels(-1), tuple(blocks), levels(depth))
+    return Track("module", levels(-1), tuple(blocks), levels(len(orders.layers)))
 
 
-def _stashable(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> frozenset[int]:
-    """Tensors of blocks that autograd keeps from forward until their backward.
+SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
+"""Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
 
-    ``memory_efficient_linear`` frees the weights of ``F.linear``; transposed linear layers (GPT-2) and stacked experts are
-    not covered (``runtime/zero/linear.py``), and without it nothing is. Recomputed blocks keep nothing.
+
+def _weights(groups: Layout, options: DeepSpeedOptions, element_bytes: int) -> Weights:
+    """All parameters, and of which autograd saves views, so that releasing them frees nothing until their backward.
+
+    A weight that is saved itself costs nothing, since its data is exchanged; a view of it keeps the gathered data alive. Stacked
+    experts are transposed for grouped products; ``F.linear`` transposes, too, unless ``memory_efficient_linear`` replaces it
+    (``runtime/zero/linear.py``).
     """
-    kinds = {WeightKind.CONV1D, WeightKind.EXPERTS}
-    if not options.memory_efficient_linear:
-        kinds.add(WeightKind.LINEAR)
-    found: set[int] = set()
-    offsets, _ = piece_offsets(groups)
-    for index, variant in enumerate(orders.layers):
-        if not orders.checkpointed[variant]:
-            tensors = groups.kinds[orders.variant_kinds[variant]].tensors
-            found.update(offsets[index] + which for which, tensor in enumerate(tensors) if tensor.kind in kinds)
-    return frozenset(found)
+    numel: list[int] = []
+    sizes: list[int] = []
+    frozen: set[int] = set()
+    stashed: set[int] = set()
+    pieces = [(groups.stem, False), *((groups.kinds[k], _views(groups.kinds[k])) for k in groups.layers)]
+    for piece, transposes in (*pieces, (groups.head, False)):
+        for tensor in piece.tensors:
+            place = len(numel)
+            numel.append(tensor.numel)
+            # peft holds adapters in fp32 on a 16-bit base.
+            sizes.append(tensor.numel * (4 if groups.adapters and tensor.trainable else element_bytes))
+            if not tensor.trainable:
+                frozen.add(place)
+            linear = tensor.kind is WeightKind.LINEAR and (transposes or not options.memory_efficient_linear)
+            if linear or tensor.kind is WeightKind.EXPERTS:
+                stashed.add(place)
+    return Weights(numel, sizes, frozen, stashed)
+
+
+def _views(piece: Piece) -> bool:
+    return find_module(implementation_of(piece)) in SAVES_WEIGHT_VIEWS
 
 
 def _step_moments(
@@ -264,6 +312,40 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     )
 
 
+def _first_partitions(groups: Layout, ranks: int) -> int:
+    """Elements beyond the whole model while it is partitioned: a tensor's partition is made before the tensor is freed."""
+    most = beyond = 0
+    for tensor in groups.tensors():
+        part = zero3_partition_numel(tensor.numel, ranks)
+        most = max(most, beyond + part)
+        beyond += part - tensor.numel
+    return most
+
+
+def _largest_module(groups: Layout, ranks: int) -> tuple[int, int]:
+    """Elements of the shards made so far, and of the module that is whole just then, where their sum is largest.
+
+    ``zero.Init`` partitions a module's own tensors when its constructor returns (``partition_parameters.py``,
+    ``_post_init_method``): a layer's stacked experts are there all at once.
+
+    Args:
+        groups: The parameters; adapters come later and don't count.
+        ranks: N, or 0 where shards go to the host.
+    """
+    before, best = 0, (0, 0)
+    for piece, count in groups.runs():
+        modules: dict[str, list[int]] = {}
+        for tensor in piece.tensors:
+            if ".lora_" not in tensor.name:
+                modules.setdefault(tensor.name.rpartition(".")[0], []).append(tensor.numel)
+        shards = [sum(zero3_partition_numel(n, ranks) for n in sizes) if ranks else 0 for sizes in modules.values()]
+        before += (count - 1) * sum(shards)
+        for sizes, shard in zip(modules.values(), shards, strict=True):
+            best = max(best, (before, sum(sizes)), key=sum)
+            before += shard
+    return best
+
+
 def _init_moments(
     steady: dict[str, int], groups: Layout, parts: _Shards, job: Job, states: StateBytes, ranks: int
 ) -> tuple[Moment, ...]:
@@ -271,24 +353,25 @@ def _init_moments(
 
     For its hook every trainable tensor is gathered whole for a moment (``create_reduce_and_remove_grad_hooks``).
     """
-    whole = states.param * groups.largest_trainable
+    whole = (4 if groups.adapters else states.param) * groups.largest_trainable
     if job.offload is Offload.ALL:
         whole += states.param * zero3_partition_numel(groups.largest_trainable, ranks)
     kept = {key: size for key, size in steady.items() if key not in (TermKey.OPTIMIZER, TermKey.PERSISTENT_PARAMS)}
     made = [Moment("init", "hooks made", {**kept, TermKey.GATHERED_PARAMS: whole})]
     if job.zero_init is False:
-        # Without zero.Init the engine moves the whole model to the GPU and partitions it there.
-        made.append(
-            Moment(
-                "init", "whole model before sharding", {TermKey.PARAMS: states.param * (groups.total + groups.adapters)}
-            )
-        )
+        # Without zero.Init the engine moves the whole model to the GPU and partitions it there, one tensor after the other.
+        beyond = 0 if job.offload is Offload.ALL else _first_partitions(groups, ranks)
+        params = states.param * (groups.total + groups.adapters + beyond)
+        made.append(Moment("init", "whole model before sharding", {TermKey.PARAMS: params}))
     else:
         # The head is made last, whole and before it is tied; then ``zero.Init`` partitions it. Adapters come later.
         shards = zero3_partition_numel(groups.total + (groups.head_numel if groups.tied else 0), ranks)
         on_gpu = 0 if job.offload is Offload.ALL else states.param * shards
         head = {TermKey.PARAMS: on_gpu, TermKey.GATHERED_PARAMS: states.param * groups.head_numel}
         made.append(Moment("init", "head made before sharding", head))
+        before, own = _largest_module(groups, 0 if job.offload is Offload.ALL else ranks)
+        module = {TermKey.PARAMS: states.param * before, TermKey.GATHERED_PARAMS: states.param * own}
+        made.append(Moment("init", "module made before sharding", module))
     if TermKey.MASTER not in steady or job.offload is not Offload.NONE:
         return tuple(made)
     cloning = {

@@ -8,12 +8,13 @@ and ``parameter_offload.py`` (``_start_of_forward_hook``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from zplan.memory.engines.base import StateBytes
-from zplan.memory.engines.prefetch import Call, Gathered, PieceCalls, _Coordinator, model_calls
+from zplan.memory.engines.calls import model_ops
+from zplan.memory.engines.prefetch import _ABSENT, Held, Weights, _Coordinator, _Step
 from zplan.memory.engines.walk import GradOrders, constant_track
-from zplan.memory.engines.zero3 import _track
+from zplan.memory.engines.zero3 import PieceLevels, _track, _weights
 from zplan.memory.params import Layout
 from zplan.memory.timeline import Track, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
@@ -23,51 +24,42 @@ BATCHES = 2
 
 
 class _Evaluation(_Coordinator):
-    """A coordinator whose passes end after forward."""
+    """A coordinator whose passes end after forward.
 
-    __slots__ = ("left",)
+    What a module's end releases is decided once, in the first pass with a trace, and remembered (``__params_to_release`` has an
+    ``lru_cache``).
+    """
 
-    def __init__(self, trace: Sequence[tuple[bool, Call]], options: DeepSpeedOptions) -> None:
-        super().__init__(trace, options, frozenset())
-        self.left = 0
-        """Elements that earlier batches left gathered, which ``available`` no longer counts."""
+    def __init__(
+        self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
+    ) -> None:
+        super().__init__(trace, weights, options, kept)
+        self.decided: dict[tuple[int, int, str], list[int]] = {}
+
+    def release(self, step: _Step) -> None:
+        """Releases what was decided the first time."""
+        module = (step.number, step.op.module)
+        own = [place + step.offset for place in step.op.own]
+        free = self.decided.get((self.step, *module))
+        if free is None:
+            free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
+            self.decided[(self.step, *module)] = free
+        for place in own:
+            self.active[place].discard(module)
+        for place in free:
+            if self.status[place] != _ABSENT and place not in self.in_flight and not self.active[place]:
+                self.status[place] = _ABSENT
+                self.available -= self.weights.numel[place]
+                self.bytes -= self.weights.sizes[place]
 
     def restart(self) -> None:
-        """The next batch: what is in flight is released, what was left gathered stays."""
-        numels = {index: numel for index, numel, _ in self.queue}
-        for index in list(self.in_flight):
-            self._wait(index)
-            self.gathered.discard(index)
-            self.available -= numels[index]
-        self.left += self.available
-        self.available = self.position = 0
-        self.fetched_for.clear()
-
-    @property
-    def held(self) -> int:
-        """Elements gathered now."""
-        return self.left + self.available + self.flats
-
-
-def _replay(
-    pieces: Sequence[PieceCalls], checkpointed: Sequence[bool], options: DeepSpeedOptions
-) -> Iterator[Gathered]:
-    """For every module call of the last batch how many elements are gathered while it runs."""
-    forward = [call for piece in pieces for call in piece.forward]
-    trace = [(False, call) for call in forward]
-    depth = len(pieces) - 2
-    for number in range(len(pieces) - 1, -1, -1):
-        if 1 <= number <= depth and checkpointed[number - 1]:
-            trace += [(True, call) for call in pieces[number].forward]
-        trace += [(True, call) for call in pieces[number].backward]
-    coordinator = _Evaluation(trace, options)
-    for batch in range(BATCHES):
-        coordinator.restart()
-        for step, call in enumerate(forward):
-            coordinator.fetch(call, step)
-            if batch == BATCHES - 1:
-                yield Gathered(False, call.piece, call.module, coordinator.held)
-            coordinator.release(call, step, False)
+        """The next batch: what is in flight is released, what was left gathered stays, and is no longer counted."""
+        for place in list(self.in_flight):
+            self._wait(place)
+            self.status[place] = _ABSENT
+            self.bytes -= self.weights.sizes[place]
+        self.available = self.position = self.step = 0
+        self.fetched_for = [-1] * len(self.fetched_for)
 
 
 def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> Track:
@@ -82,10 +74,22 @@ def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: State
     """
     if ranks == 1 and job.offload is not Offload.ALL:
         return constant_track(groups, orders, level())
-    pieces = model_calls(groups, orders, job.deepspeed.param_persistence_threshold)
-    collected: dict[tuple[bool, int], dict[str, int]] = {}
-    for entry in _replay(pieces, [orders.checkpointed[variant] for variant in orders.layers], job.deepspeed):
-        modules = collected.setdefault((False, entry.piece), {"": 0})
-        for key in (entry.module, ""):
-            modules[key] = max(modules.get(key, 0), entry.numel)
-    return _track(False, collected, orders, states.param)
+    pieces = model_ops(groups, orders, job.deepspeed.param_persistence_threshold)
+    forward = [_Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
+    trace = list(forward)
+    for number in range(len(pieces) - 1, -1, -1):
+        trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+    weights = _weights(groups, job.deepspeed, states.param)
+    # Nothing is kept by autograd.
+    coordinator = _Evaluation(trace, weights, job.deepspeed, [False] * len(pieces))
+    levels = PieceLevels()
+    for batch in range(BATCHES):
+        coordinator.restart()
+        for step in forward:
+            if step.op.begins:
+                coordinator.fetch(step)
+            else:
+                coordinator.release(step)
+            if batch == BATCHES - 1:
+                levels.add(Held(False, step.number - 1, step.op, coordinator.bytes))
+    return _track(False, levels, orders)

@@ -7,11 +7,13 @@ partitions were measured by dry run; quantization with stand-ins for its CUDA ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from zplan.memory.engines.base import StateBytes
-from zplan.memory.engines.prefetch import Call, PieceCalls, _Coordinator, model_calls
+from zplan.memory.engines.calls import model_ops
+from zplan.memory.engines.prefetch import _ABSENT, Held, Weights, _Coordinator, _Step
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.params import Layout, Tensor
@@ -19,8 +21,8 @@ from zplan.memory.sharding import zero3_partition_numel
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
 
-QUANTIZED_BYTES = 1
-"""Of a weight in the all-gather's int8 buffer; scales are 4 bytes per 8,000 to 16,000 weights, and not counted."""
+if TYPE_CHECKING:
+    from zplan.memory.engines.zero3 import PieceLevels
 
 
 def is_plus(job: Job) -> bool:
@@ -41,52 +43,50 @@ def secondary_total(tensors: Sequence[Tensor], job: Job, ranks: int) -> int:
 class _Plus(_Coordinator):
     """The coordinator, and what ZeRO++ holds beside the gathered weights."""
 
-    __slots__ = ("hpz", "kept", "ranks", "seen")
-
     def __init__(
         self,
-        trace: Sequence[tuple[bool, Call]],
+        trace: Sequence[_Step],
+        weights: Weights,
         options: DeepSpeedOptions,
-        stashable: Set[int],
-        ranks: int,
-        hpz: int,
-        kept: Set[int],
+        kept: Sequence[bool],
+        sizes: Sequence[int],
     ) -> None:
-        super().__init__(trace, options, stashable)
-        self.ranks, self.hpz = ranks, hpz
-        self.seen: set[int] = set(kept)
-        """Tensors with a secondary partition: made when they are first released, dropped after the step."""
-        self.kept = 0
+        super().__init__(trace, weights, options, kept)
+        self.sizes = sizes
+        """Bytes of each tensor's secondary partition."""
+        self.seen: set[int] = set(weights.frozen)
+        """Tensors with one: made when they are first released, dropped after the step; those of frozen weights are steady."""
+        self.secondary = 0
 
-    def release(self, call: Call, step: int, backward: bool) -> None:
+    def release(self, step: _Step) -> None:
         """Released tensors leave a secondary partition."""
-        before = [(index, numel) for index, numel in call.own if index in self.gathered]
-        super().release(call, step, backward)
-        for index, numel in before:
-            if index not in self.gathered and index not in self.seen:
-                self.seen.add(index)
-                self.kept += secondary_numel(numel, self.ranks, self.hpz)
+        before = self.available
+        super().release(step)
+        if self.available == before:
+            return
+        for place in (place + step.offset for place in step.op.own):
+            if self.status[place] == _ABSENT and place not in self.seen:
+                self.seen.add(place)
+                self.secondary += self.sizes[place]
 
-    def unused(self) -> int:
-        """Elements in flight that nobody has waited for."""
-        numels = {index: numel for index, numel, _ in self.queue}
-        return sum(numels[index] for index, group in self.in_flight.items() if not group.used)
+    def narrower(self) -> int:
+        """Bytes less (or, below 0, more) with int8 all-gathers.
 
-
-def _bytes(coordinator: _Plus, states: StateBytes, quantized: bool) -> int:
-    """Bytes gathered while a module runs, and of what the all-gathers hold.
-
-    Not counted: the int8 and fp16 forms of a weight that is dequantized, which are gone before its product runs.
-    """
-    whole = coordinator.available + coordinator.flats + coordinator.stash
-    if not quantized:
-        return states.param * whole
-    unused = coordinator.unused()
-    return states.param * (whole - unused) + QUANTIZED_BYTES * (unused + coordinator.flats)
+        In flight a weight takes one byte instead of two; while a group's weights are copied out, its int8 buffer lies beside the
+        fp16 one. Not counted: the forms of a weight that is dequantized alone, which are gone before its product runs.
+        """
+        unused = sum(self.weights.sizes[place] for place, group in self.in_flight.items() if not group.used)
+        used = {id(group): group.flat for group in self.in_flight.values() if group.used}
+        return (unused - sum(used.values())) // 2
 
 
 def plus_tracks(
-    groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int, stashable: Set[int]
+    groups: Layout,
+    orders: GradOrders,
+    job: Job,
+    weights: Weights,
+    element_bytes: int,
+    ranks: int,
 ) -> tuple[Track, Track]:
     """Gathered weights and secondary partitions along forward and backward.
 
@@ -94,47 +94,51 @@ def plus_tracks(
         groups: The parameters.
         orders: In which order gradients become ready.
         job: hpZ, qwZ, and the coordinator's limits.
-        states: Bytes per element.
+        weights: What the replay knows of the parameters.
+        element_bytes: Of a weight.
         ranks: N.
-        stashable: Tensors that autograd keeps from forward until their backward.
     """
-    pieces: list[PieceCalls] = model_calls(groups, orders, job.deepspeed.param_persistence_threshold)
-    checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
-    trace = [(False, call) for piece in pieces for call in piece.forward]
+    from zplan.memory.engines.zero3 import PieceLevels
+
+    pieces = model_ops(groups, orders, job.deepspeed.param_persistence_threshold)
+    trace = [_Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
     for number in range(len(pieces) - 1, -1, -1):
-        if 1 <= number <= len(pieces) - 2 and checkpointed[number - 1]:
-            trace += [(True, call) for call in pieces[number].forward]
-        trace += [(True, call) for call in pieces[number].backward]
-    # Secondary partitions of frozen weights never expire: they are steady.
-    frozen = {index for index, tensor in enumerate(groups.tensors()) if not tensor.trainable}
-    coordinator = _Plus(trace, job.deepspeed, stashable, ranks, job.hpz, frozen)
-    quantized = job.deepspeed.quantized_weights
+        trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+    kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
     on_gpu = job.offload is not Offload.ALL
-    found: dict[tuple[bool, int], dict[StateKey, Level]] = {}
-    for step, (backward, call) in enumerate(trace):
-        coordinator.fetch(call, step)
-        kept = states.param * coordinator.kept if on_gpu else 0
-        size = _bytes(coordinator, states, quantized)
-        held = level(**{TermKey.GATHERED_PARAMS: size, TermKey.SECONDARY_PARAMS: kept})
-        modules = found.setdefault((backward, call.piece), {"": level()})
-        for key in (call.module, ""):
-            modules[key] = max(modules.get(key, held), held, key=lambda value: value.total)
-        coordinator.release(call, step, backward)
-        if backward:
-            coordinator.used_up(call)
-    return _as_track(False, found, orders), _as_track(True, found, orders)
+    sizes = [element_bytes * secondary_numel(numel, ranks, job.hpz) if on_gpu else 0 for numel in weights.numel]
+    coordinator = _Plus(trace, weights, job.deepspeed, kept, sizes)
+    both, alone = PieceLevels(), PieceLevels()
+    for step in trace:
+        if step.op.begins:
+            coordinator.fetch(step)
+        else:
+            coordinator.release(step)
+        gathered = coordinator.bytes - (coordinator.narrower() if job.deepspeed.quantized_weights else 0)
+        both.add(Held(step.backward, step.number - 1, step.op, gathered + coordinator.secondary))
+        alone.add(Held(step.backward, step.number - 1, step.op, coordinator.secondary))
+    return _as_track(False, both, alone, orders), _as_track(True, both, alone, orders)
 
 
-def _as_track(backward: bool, found: dict[tuple[bool, int], dict[StateKey, Level]], orders: GradOrders) -> Track:
-    depth = len(orders.layers)
-    nothing: dict[StateKey, Level] = {"": level()}
+def _as_track(backward: bool, both: PieceLevels, alone: PieceLevels, orders: GradOrders) -> Track:
+    """One pass as a track; in a state's level secondary partitions are the most that the state has."""
+
+    def levels(piece: int) -> dict[StateKey, Level]:
+        where = (backward, piece)
+        kept = alone.found.get(where, {})
+        return {
+            state: level(
+                **{TermKey.GATHERED_PARAMS: size - kept.get(state, 0), TermKey.SECONDARY_PARAMS: kept.get(state, 0)}
+            )
+            for state, size in both.found.get(where, {"": 0}).items()
+        }
+
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
-        for module, value in found.get((backward, index), nothing).items():
+        for module, value in levels(index).items():
             points[variant].setdefault(module, []).append((index, value))
     blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
-    stem: dict[StateKey, Level] = dict(found.get((backward, -1), nothing))
-    return Track("module", stem, tuple(blocks), dict(found.get((backward, depth), nothing)))
+    return Track("module", levels(-1), tuple(blocks), levels(len(orders.layers)))
 
 
 def with_secondary(moments: Sequence[Moment], size: int) -> tuple[Moment, ...]:

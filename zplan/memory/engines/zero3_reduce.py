@@ -6,13 +6,18 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py`` (``reduce_independent_p_g_buck
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeVar
+
+from zplan.memory.engines.calls import leaf_module
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.walk import GradEvent, GradOrders, backward_track
+from zplan.memory.engines.walk import GradOrders, backward_track, piece_offsets
 from zplan.memory.engines.zero3_plus import quantized_reduction_bytes
 from zplan.memory.moments import TermKey
-from zplan.memory.params import Layout, Tensor
+from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.sharding import zero3_partition_numel
-from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, plus
+from zplan.memory.timeline import LATER, NOTHING, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
 
 NORM_SLICE_NUMEL = 250_000_000
 """Elements of a partition whose norm is taken at once (``_constant_buffered_norm2``)."""
@@ -24,24 +29,25 @@ OFFLOADED_GRAD_BYTES = 4
 class _Bucket:
     """Replays the bucket: what is copied when it is flushed, and which gradients wait outside of it."""
 
-    def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool, quantized: bool = False) -> None:
+    def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool) -> None:
         self.size, self.ranks, self.element_bytes, self.offload = size, ranks, element_bytes, offload
-        self.quantized = quantized
-        """qgZ."""
-        self.matrices: list[bool] = []
+        self.vectors: frozenset[int] | None = None
+        """With quantized gradients (qgZ) the sizes of tensors of one dimension."""
         self.numels: list[int] = []
         self.elements = 0
         self.waiting = 0
         """Bytes of a gradient larger than the bucket, which keeps its own storage until the next flush."""
+        self.held = 0
+        """Bytes of gradients of a leaf module, which are reduced when its backward is over."""
 
     def flush(self) -> int:
         """Empties the bucket; returns the bytes of the interleaved copy (none for one tensor that divides evenly)."""
         padded = [zero3_partition_numel(numel, self.ranks) * self.ranks for numel in self.numels]
         alone = len(self.numels) == 1 and padded == self.numels
         copy = 0 if alone or not self.numels else self.element_bytes * sum(padded)
-        if self.quantized:
-            copy = quantized_reduction_bytes(self.numels, self.matrices, self.ranks, self.element_bytes)
-            self.matrices = []
+        if self.vectors is not None:
+            matrices = [numel not in self.vectors for numel in self.numels]
+            copy = quantized_reduction_bytes(self.numels, matrices, self.ranks, self.element_bytes)
         if self.offload and padded:
             # A partition that goes to the host is first added up on the GPU (``partition_grads``); its norm is taken slice by
             # slice in float64, then it is cast to fp32 (``_offload_grad_partition_at_boundary``).
@@ -53,6 +59,14 @@ class _Bucket:
 
     def add(self, numel: int) -> tuple[Level, Level]:
         """A gradient is handed over; returns the levels after and during it, the gradient itself left out."""
+        if self.elements + numel <= self.size and not self.waiting:
+            self.numels.append(numel)
+            self.elements += numel
+            return NOTHING, NOTHING
+        during = self._add(numel)
+        return self.level(self.waiting), self.level(during)
+
+    def _add(self, numel: int) -> int:
         during = self.waiting
         if self.elements and self.elements + numel > self.size:
             during += self.flush()
@@ -60,11 +74,34 @@ class _Bucket:
         self.numels.append(numel)
         self.elements += numel
         self.waiting += self.element_bytes * numel if numel > self.size else 0
+        return during
+
+    def add_leaf(self, numel: int, leaf: tuple[int, ...], *, last: bool) -> tuple[Level, Level]:
+        """The same for a gradient of a module that DeepSpeed treats as a leaf: all of its gradients wait for its last.
+
+        Args:
+            numel: Elements of the gradient.
+            leaf: Of all the module's gradients, in the order in which they are reduced.
+            last: Whether this one ends the module's backward.
+        """
+        own, during = self.element_bytes * numel, self.waiting + self.held
+        self.held += own
+        if not last:
+            return self.level(self.waiting + self.held), self.level(during)
+        for size in leaf:
+            during = max(during, self._add(size) + self.held - own)
+            self.held -= self.element_bytes * size
         return self.level(self.waiting), self.level(during)
 
     def level(self, size: int) -> Level:
         """Bytes beyond the permanent bucket."""
         return Level(size, ((TermKey.UNSHARDED_GRADS, size),) if size else ())
+
+
+@lru_cache(maxsize=1024)
+def _padded(groups: Layout, ranks: int) -> bool:
+    """Whether any trainable tensor's partitions are padded."""
+    return any(tensor.trainable and tensor.numel % ranks for tensor in groups.tensors())
 
 
 def reduction(
@@ -77,33 +114,69 @@ def reduction(
     quantized: bool = False,
 ) -> tuple[Track, int]:
     """Levels of the reduction alone along backward, and the bytes of the last flush."""
-    bucket = _Bucket(bucket_numel, ranks, element_bytes, offload, quantized)
+    orders = orders.uncheckpointed()
+    # The interleaved copy is as large as its tensors wherever none is padded; only what goes to the host is a share of them.
+    shared = not offload and not quantized and not _padded(groups, ranks)
+    return _reduction(groups, orders, bucket_numel, 1 if shared else ranks, element_bytes, offload, quantized)
 
-    def ready(event: GradEvent) -> tuple[Level, Level]:
-        levels = bucket.add(event.tensor.numel)
-        if quantized:
-            bucket.matrices.append(len(event.tensor.shape) > 1)
-        return levels
 
-    track, _ = backward_track(groups, orders, bucket.level(0), ready)
+@lru_cache(maxsize=1024)
+def _reduction(
+    groups: Layout,
+    orders: GradOrders,
+    bucket_numel: int,
+    ranks: int,
+    element_bytes: int,
+    offload: bool,
+    quantized: bool,
+) -> tuple[Track, int]:
+    bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
+    if quantized:
+        bucket.vectors = frozenset(tensor.numel for tensor in groups.tensors() if len(tensor.shape) == 1)
+    leaves: dict[int, tuple[tuple[int, ...], bool]] = {}
+    found = [_leaf(groups.kinds[kind], orders.variants[variant]) for variant, kind in enumerate(orders.variant_kinds)]
+    for offset, variant in zip(piece_offsets(groups)[0], orders.layers, strict=True):
+        leaves.update({offset + place: leaf for place, leaf in found[variant].items()})
+
+    def ready(position: int, numel: int) -> tuple[Level, Level]:
+        leaf = leaves.get(position)
+        return bucket.add(numel) if leaf is None else bucket.add_leaf(numel, leaf[0], last=leaf[1])
+
+    track = backward_track(groups, orders, bucket.level(0), ready)
     waiting = bucket.waiting
     return track, waiting + bucket.flush()
 
 
+def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ...], bool]]:
+    """For each tensor of a mixture of experts (by its place) the elements of all its gradients, and whether its own is the last.
+
+    Such a module is a leaf to DeepSpeed, whose gradients are reduced in a hook at the end of its backward
+    (``stage3.py``, ``create_reduce_and_remove_grad_hooks``).
+    """
+    module = leaf_module(piece)
+    if module is None:
+        return {}
+    mine = [place for place, t in enumerate(piece.tensors) if t.trainable and t.name.startswith(f"{module}.")]
+    sizes = tuple(piece.tensors[place].numel for place in mine)
+    last = next((place for place in reversed(order) if place in mine), None)
+    return {place: (sizes, place == last) for place in mine}
+
+
+@lru_cache(maxsize=1024)
 def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOrders) -> Track:
     """Gathered parameters while a module runs, and at each hand-over of one of its gradients the reduction on top."""
 
     def merged(
         levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...]
     ) -> dict[StateKey, Level]:
-        out = dict(levels)
+        out = dict(levels) | _after_first(levels)
         outside = levels.get("", Level(0, ()))
         counts = {key: value.total for key, value in found.items() if isinstance(key, int)}
         out[""] = plus(outside, TermKey.UNSHARDED_GRADS, counts.get(0, 0))
-        out[LATER] = plus(outside, TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
+        out[LATER] = plus(levels.get(LATER, outside), TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
         for key, value in found.items():
             if isinstance(key, tuple):
-                out[key] = plus(levels.get(_module(tensors[key[0]]), outside), TermKey.UNSHARDED_GRADS, value.total)
+                out[key] = plus(_running(levels, tensors[key[0]]) or outside, TermKey.UNSHARDED_GRADS, value.total)
         return out
 
     blocks = []
@@ -111,19 +184,19 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
         outside = dict(per_state[""].points)
         first, later = dict.fromkeys(outside, 0), dict.fromkeys(outside, 0)
-        out: dict[StateKey, LayerLevels] = dict(per_state)
+        out: dict[StateKey, LayerLevels] = dict(per_state) | _after_first(per_state)
         for key, found in grads.blocks[variant].items():
             if isinstance(key, tuple):
-                modules = per_state.get(_module(tensors[key[0]])) or per_state[""]
-                held = dict(modules.points)
+                held = outside | dict((_running(per_state, tensors[key[0]]) or per_state[""]).points)
                 out[key] = layer_levels([(i, plus(held[i], TermKey.UNSHARDED_GRADS, v.total)) for i, v in found.points])
             else:
                 for index, value in found.points:
                     first[index] = value.total if key == 0 else first[index]
                     later[index] = max(later[index], value.total)
-        for name, waiting in (("", first), (LATER, later)):
+        after = outside | dict(per_state[LATER].points if LATER in per_state else ())
+        for name, levels, waiting in (("", outside, first), (LATER, after, later)):
             out[name] = layer_levels(
-                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in outside.items()]
+                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in levels.items()]
             )
         blocks.append(out)
     return Track(
@@ -134,5 +207,19 @@ def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOr
     )
 
 
-def _module(tensor: Tensor) -> str:
-    return tensor.name.rpartition(".")[0]
+_Value = TypeVar("_Value")
+
+
+def _after_first(levels: Mapping[StateKey, _Value]) -> dict[StateKey, _Value]:
+    """Levels of modules that run once a gradient of their piece is ready: not those of recomputation."""
+    return {
+        f"{key}{LATER}": levels.get(own_backward(key), value)
+        for key, value in levels.items()
+        if isinstance(key, str) and key not in ("", LATER) and key[0] != "-"
+    }
+
+
+def _running(levels: Mapping[StateKey, _Value], tensor: Tensor) -> _Value | None:
+    """What is held while the module of a tensor runs backward."""
+    module = tensor.name.rpartition(".")[0]
+    return levels.get(own_backward(module)) or levels.get(module)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
+from zplan.memory.activations.adapters import adapter_names
 from zplan.memory.activations.base import Instant, PieceMemory
-from zplan.memory.activations.find import adapted_names
-from zplan.spec import Weight
+from zplan.spec import Lora, Weight
 from zplan.verify.derive.derive import NO_VARIANT, Sample, Way, sample
 from zplan.verify.derive.families import Family
 from zplan.verify.derive.forms import Monomial, Namer
@@ -65,8 +65,8 @@ def _number(form: Mapping[Monomial, Any]) -> int:
 def _compare(
     what: str, seen: Piece, told: PieceMemory, weights: tuple[Weight, ...], prefix: str, one: Sample
 ) -> list[str]:
-    adapted = any(".lora_A." in name for name in one.weights)
-    names = adapted_names(weights) if adapted else [weight.name for weight in weights]
+    adapters = Lora(rank=one.dims["R"]) if any(".lora_A." in name for name in one.weights) else None
+    names = adapter_names(weights, adapters, one.config["model_type"])
     order = [name.removeprefix(prefix) for name in seen.order]
     elements = {name.removeprefix(prefix): shape for name, shape in one.weights.items()}
     pairs: dict[str, tuple[object, object]] = {

@@ -34,6 +34,8 @@ def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
         if mode in (ComputeMode.AUTOCAST, ComputeMode.MIXED):
             autocast.install()
             stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        else:
+            stack.enter_context(autocast.off_on_meta())
         if mode in (ComputeMode.AUTOCAST, ComputeMode.FP32):
             # Without data torch's grouped product takes 16 bits alone; transformers' own form holds the same tensors.
             stack.enter_context(mock.patch("transformers.integrations.moe._can_use_grouped_mm", lambda *args: False))

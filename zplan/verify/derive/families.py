@@ -16,6 +16,7 @@ Config = dict[str, Any]
 TIED: Config = {"tie_word_embeddings": True}
 UNTIED: Config = {"tie_word_embeddings": False}
 EVERY = tuple(Attention)
+"""For code with sliding windows."""
 OWN = (Attention.EAGER,)
 """Code with an attention of its own (BLOOM, MPT)."""
 
@@ -33,7 +34,8 @@ class Family:
     """Layers to look at, one of each kind, neither first nor last."""
     variants: tuple[Config, ...] = (UNTIED, TIED)
     """Further config keys, for code that has switches; tied embeddings once."""
-    attentions: tuple[Attention, ...] = EVERY
+    attentions: tuple[Attention, ...] = (Attention.FLASH, Attention.EAGER)
+    """Kernels whose memory differs; sdpa is one of them where the code has windows, since only those need a mask."""
     repeats_heads: tuple[Attention, ...] = (Attention.SDPA, Attention.EAGER)
     """Kernels for which grouped KV heads are repeated, so that equal head counts have tables of their own."""
 
@@ -163,35 +165,54 @@ _ALL = (
         drawn,
         variants=(UNTIED, TIED, {**UNTIED, "attention_bias": True}, {**UNTIED, "mlp_bias": True}),
     ),
-    Family("mistral", lambda d: {**_llama(d), "sliding_window": None}, drawn),
-    Family("qwen2", _whole, whole),
-    Family("qwen3", _llama, drawn),
+    Family("mistral", lambda d: {**_llama(d), "sliding_window": None}, drawn, attentions=EVERY),
+    Family("qwen2", _whole, whole, attentions=EVERY),
+    Family("qwen3", _llama, drawn, attentions=EVERY),
     Family("gemma", _llama, drawn),
-    Family("gemma2", lambda d: {**_llama(d), "sliding_window": 10_000_000}, drawn),
-    Family("gemma3_text", lambda d: {**_llama(d), "sliding_window": 10_000_000}, drawn),
+    Family("gemma2", lambda d: {**_llama(d), "sliding_window": 10_000_000}, drawn, attentions=EVERY),
+    Family("gemma3_text", lambda d: {**_llama(d), "sliding_window": 10_000_000}, drawn, attentions=EVERY),
     Family("granite", _whole, whole),
     Family("olmo", _whole, whole),
     Family("olmo2", _whole, whole),
-    Family("cohere", _whole, whole),
+    Family("cohere", _whole, whole, variants=(UNTIED, TIED, {**UNTIED, "use_qk_norm": True})),
+    Family(
+        "cohere2",
+        lambda d: {**_whole(d), "sliding_window": 10_000_000},
+        whole,
+        layers=5,
+        look_at=(1, 3),
+        attentions=EVERY,
+    ),
     Family(
         "smollm3",
         lambda d: {**_whole(d), "no_rope_layer_interval": 3, "pad_token_id": 0},
         whole,
         layers=4,
         look_at=(1, 2),
+        attentions=EVERY,
     ),
     Family("glm", lambda d: {**_pad(d), **_partial(d)}, drawn),
     Family("glm4", lambda d: {**_pad(d), **_partial(d)}, drawn),
-    Family("phi", lambda d: {**_whole(d), **_partial(d)}, whole),
-    Family("phi3", lambda d: {**_whole(d), "pad_token_id": 0, **_partial(d)}, whole),
-    Family("stablelm", lambda d: {**_whole(d), **_partial(d)}, whole),
-    Family("starcoder2", _whole, whole),
+    Family(
+        "phi",
+        lambda d: {**_whole(d), **_partial(d)},
+        whole,
+        variants=(UNTIED, TIED, {**UNTIED, "qk_layernorm": True}),
+    ),
+    Family("phi3", lambda d: {**_whole(d), "pad_token_id": 0, **_partial(d)}, whole, attentions=EVERY),
+    Family(
+        "stablelm",
+        lambda d: {**_whole(d), **_partial(d)},
+        whole,
+        variants=(UNTIED, TIED, {**UNTIED, "use_parallel_residual": True}),
+    ),
+    Family("starcoder2", _whole, whole, attentions=EVERY),
     Family("gpt2", _gpt2, single, variants=(UNTIED, TIED, {**UNTIED, **_NO_DROPOUT}), repeats_heads=()),
     Family(
         "gpt_bigcode",
         lambda d: {**_gpt2(d), "multi_query": True},
         shared,
-        variants=(UNTIED, TIED, {**UNTIED, **_NO_DROPOUT}),
+        variants=(UNTIED, TIED, {**UNTIED, **_NO_DROPOUT}, {**UNTIED, "multi_query": False}),
         repeats_heads=(),
     ),
     Family(
@@ -239,10 +260,10 @@ _ALL = (
         "falcon",
         lambda d: {"hidden_size": d["h"], "num_attention_heads": d["a"], "vocab_size": d["V"], "num_kv_heads": d["k"]},
         whole,
-        variants=(UNTIED, TIED, {**UNTIED, "new_decoder_architecture": True}),
+        variants=(UNTIED, TIED, {**UNTIED, "new_decoder_architecture": True}, {**UNTIED, "parallel_attn": False}),
         repeats_heads=(),
     ),
-    Family("mixtral", lambda d: {**_llama(d), **_moe(d, "num_local_experts")}, drawn),
+    Family("mixtral", lambda d: {**_llama(d), **_moe(d, "num_local_experts")}, drawn, attentions=EVERY),
     Family(
         "qwen2_moe",
         lambda d: {
@@ -255,6 +276,7 @@ _ALL = (
         whole,
         layers=4,
         look_at=(1, 2),
+        attentions=EVERY,
     ),
     Family(
         "qwen3_moe",
@@ -262,6 +284,7 @@ _ALL = (
         drawn,
         layers=4,
         look_at=(1, 2),
+        attentions=EVERY,
     ),
     Family("deepseek_v2", _deepseek, single, layers=4, look_at=(1, 2), repeats_heads=()),
     Family("deepseek_v3", _deepseek, single, layers=4, look_at=(1, 2), repeats_heads=()),

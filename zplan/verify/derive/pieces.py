@@ -99,7 +99,7 @@ class Timeline:
             frame=self.total(frame),
             cache=self.total(cached),
             forward=self._forward(index),
-            backward=self._backward(index, set(order)),
+            backward=self._backward(index, order),
             order=order,
             input_grad=self.total({uid for uid, piece in self.log.inputs.items() if piece == index}),
             held=self.total(self._held()) if index == self.head else {},
@@ -178,19 +178,31 @@ class Timeline:
                 rows.append(Row(event.module, 0, "", self.total(mine)))
         return rows
 
-    def _backward(self, index: int, order: set[str]) -> list[Row]:
+    def _backward(self, index: int, order: Sequence[str]) -> list[Row]:
         if not any(event.phase == "backward" and event.piece == index for event in self.births):
             return []  # a frozen stem has no backward
         start = self.first("backward", index).ready
         held = self._held() if index != self.head else frozenset()
-        rows = []
+        rows, known = [], set(order)
         for event in self.births:
             if event.phase != "backward" or event.piece != index:
                 continue
             live = {uid for uid in event.live if uid not in held and self._counts(uid, index)}
-            grads = [uid for uid in live if self.grads.get(uid) in order]
+            grads = [uid for uid in live if self.grads.get(uid) in known]
             main = max(grads, key=lambda uid: self.log.sizes[uid], default=None)
+            following = order[event.ready - start :][:1]
+            if (
+                main is not None
+                and _is_stacked(self.grads[main])
+                and not any(self.grads[u] in following for u in grads)
+            ):
+                main = None  # waits: what is handed over before it does not exist yet
             pending = "" if main is None else self.grads[main]
             waiting = {} if main is None else self.poly(main)
             rows.append(Row(event.module, event.ready - start, pending, self.total(live - {main}), waiting))
         return rows
+
+
+def _is_stacked(name: str) -> bool:
+    """Whether a weight is an adapter of stacked experts, whose gradient takes several operators to be handed over."""
+    return ".experts." in name and ".lora_" in name

@@ -194,8 +194,12 @@ def _with_adapters(model: nn.Module, rank: int, dtype: torch.dtype, device: str)
 
 
 def clean(name: str) -> str:
-    """Returns a parameter's or module's name without what peft's wrapping adds to it."""
-    return f"{name.removeprefix('base_model.model.')}.".replace(".base_layer.", ".").removesuffix(".")
+    """Returns a parameter's or module's name without what peft's wrapping adds to it.
+
+    Adapters of nested wrappers (stacked experts) keep it: it tells one from the other.
+    """
+    base, lora, adapter = name.removeprefix("base_model.model.").partition(".lora_")
+    return base + lora + adapter if lora else ".".join(part for part in base.split(".") if part != "base_layer")
 
 
 def _watch_gradients(recorder: Recorder, model: nn.Module) -> None:

@@ -1,9 +1,9 @@
-"""Writes symbolic pieces as Python tables."""
+"""Symbolic pieces as tables of whole coefficients."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from zplan.memory.activations.table import Row as Numbers
 from zplan.memory.activations.table import Table
@@ -56,36 +56,14 @@ def _weight(mono: Monomial) -> int:
     )
 
 
-def text(name: str, value: Table) -> str:
-    """Returns a table as Python source."""
-    lines = [f"{name} = Table(", f"    columns={value.columns!r},", f"    kept={value.kept!r},"]
-    lines += [f"    {key}={getattr(value, key)!r}," for key in ("frame", "cache", "held") if getattr(value, key)]
-    lines += [f"    input_grad={value.input_grad!r},", f"    order={value.order!r},", "    forward=("]
-    lines += [f"        ({module!r}, {row!r})," for module, row in value.forward]
-    lines += ["    ),", "    backward=("]
-    lines += [
-        f"        ({ready!r}, {module!r}, {pending!r}, {row!r})," for ready, module, pending, row in value.backward
-    ]
-    lines += ["    ),", ")"]
-    return "\n".join(lines).replace('"', "'")
+def formulas(table: Table) -> Iterator[str]:
+    """Yields a table in words: what is kept, and each instant with its bytes as a sum of named products."""
 
+    def total(row: Numbers) -> str:
+        return " + ".join(f"{size} {name}" for size, name in zip(row, table.columns, strict=False) if size) or "0"
 
-def module_text(header: str, tables: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Returns a module: tables by name, and the dictionary that finds them.
-
-    Args:
-        header: Docstring.
-        tables: Variable -> source text.
-        names: Key -> variable.
-    """
-    parts = [
-        f'"""{header}"""',
-        "",
-        "from zplan.memory.activations.table import Table",
-        "",
-        "# ruff: noqa: E501",
-        "# fmt: off",
-    ]
-    parts += [text for _, text in tables.items()]
-    parts += ["TABLES = {", *(f"    {key!r}: {variable}," for key, variable in names.items()), "}", ""]
-    return "\n".join(parts).replace("'", '"')
+    yield f"kept: {total(table.kept)}"
+    yield from (f"forward, {module or 'elsewhere'}: {total(row)}" for module, row in table.forward)
+    for ready, module, pending, row in table.backward:
+        waiting = f", gradient of {pending} pending" if pending else ""
+        yield f"backward, {ready} gradients done, {module or 'elsewhere'}{waiting}: {total(row)}"

@@ -1,4 +1,4 @@
-"""CUDA's autocast policy on the CPU's autocast key, for tensors that stand for CUDA's.
+"""CUDA's autocast policy on the CPU's autocast key, for tensors that stand for CUDA's; and autocast that is off on "meta".
 
 Autocast decides by device type, and its lists differ: on CUDA, norms, powers and softmax run in fp32, on the CPU they do not.
 Source: ``aten/src/ATen/autocast_mode.h`` of torch 2.13 (``AT_FORALL_FP32``, ``AT_FORALL_FP32_SET_OPT_DTYPE``,
@@ -7,10 +7,13 @@ Source: ``aten/src/ATen/autocast_mode.h`` of torch 2.13 (``AT_FORALL_FP32``, ``A
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+from zplan.verify.dryrun.patching import patched
 
 aten = torch.ops.aten
 
@@ -99,3 +102,18 @@ def _with_dtype(op: Any, position: int | None) -> Callable[..., Any]:
             return op(*args, **kwargs)
 
     return run
+
+
+@contextmanager
+def off_on_meta() -> Iterator[None]:
+    """Lets model code ask for autocast on "meta", which has none: what it switches off there is off already.
+
+    peft adds the adapters of stacked experts to their weights under ``torch.autocast(device, enabled=False)``.
+    """
+    original = torch.autocast.__init__
+
+    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        original(self, "cpu" if device_type == "meta" else device_type, *args, **kwargs)
+
+    with patched(torch.autocast, "__init__", init):
+        yield

@@ -6,6 +6,9 @@ activation checkpointing, so that only one part's logits are alive at a time, in
 ``fused``: what Liger-Kernel's fused linear cross entropy holds (``ops/fused_linear_cross_entropy.py``): one chunk of logits,
 whose size keeps it near that of the hidden states, and the gradients of the hidden states and of the head, which are made in
 forward and kept for backward.
+
+Where a model scales its logits (Cohere, Granite), chunks scale their own; a fused kernel is given scaled hidden states, which
+comes to the same and leaves its inside alone.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ def install_loss(model: Any, kind: str) -> None:
         kind: ``standard``, ``chunked`` or ``fused``.
 
     Raises:
-        ZplanError: If the model's head does more than a linear map and a soft cap.
+        ZplanError: If the model has no head of its own, or the kind is a CUDA kernel.
     """
     if kind == "standard":
         return
@@ -54,9 +57,7 @@ def install_loss(model: Any, kind: str) -> None:
             "an in-place cross-entropy is a CUDA kernel: it does not run without data", "use --loss standard"
         )
     config = model.config.get_text_config()
-    if model.get_output_embeddings() is None or any(
-        getattr(config, key, 1) != 1 for key in ("logit_scale", "logits_scaling")
-    ):
+    if model.get_output_embeddings() is None:
         raise ZplanError(f"the head of {type(model).__name__} has no {kind} form here", "use --loss standard")
     from transformers.modeling_outputs import CausalLMOutputWithPast
 
@@ -65,22 +66,34 @@ def install_loss(model: Any, kind: str) -> None:
         # Engines gather a weight around its module's forward: the loss runs there.
         head = model.get_output_embeddings()
         head.forward = MethodType(lambda self, states, labels: _FusedLoss.apply(states, self.weight, labels), head)
-    softcap = getattr(config, "final_logit_softcapping", None)
+    softcap, scale = getattr(config, "final_logit_softcapping", None), logit_scale(config)
 
     def forward(self: Any, input_ids: torch.Tensor, labels: torch.Tensor, **kwargs: Any) -> Any:
         hidden = self.base_model(input_ids=input_ids, **kwargs).last_hidden_state
         targets = functional.pad(labels, (0, 1), value=IGNORED)[..., 1:].reshape(-1)
-        loss = head_loss(self.get_output_embeddings(), hidden.flatten(0, 1), targets, softcap)
+        loss = head_loss(self.get_output_embeddings(), hidden.flatten(0, 1), targets, softcap, scale)
         return CausalLMOutputWithPast(loss=loss)
 
     model.forward = MethodType(forward, model)
 
 
-def _chunked(head: Any, hidden: torch.Tensor, targets: torch.Tensor, softcap: float | None) -> torch.Tensor:
+def logit_scale(config: Any) -> float | None:
+    """What a model multiplies its logits by, or None where its code does not."""
+    if config.model_type in ("cohere", "cohere2"):
+        return float(config.logit_scale)
+    return 1.0 / float(config.logits_scaling) if config.model_type == "granite" else None
+
+
+def _chunked(
+    head: Any, hidden: torch.Tensor, targets: torch.Tensor, softcap: float | None, scale: float | None
+) -> torch.Tensor:
     from torch.utils.checkpoint import checkpoint
 
     def part(states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        logits = head(states).float()
+        logits = head(states)
+        if scale is not None:
+            logits = logits * scale
+        logits = logits.float()
         if softcap is not None:
             logits = torch.tanh(logits / softcap) * softcap
         return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
@@ -93,8 +106,10 @@ def _chunked(head: Any, hidden: torch.Tensor, targets: torch.Tensor, softcap: fl
     return total / targets.numel()
 
 
-def _fused(head: Any, hidden: torch.Tensor, targets: torch.Tensor, softcap: float | None) -> torch.Tensor:
-    loss: torch.Tensor = head(hidden, targets)
+def _fused(
+    head: Any, hidden: torch.Tensor, targets: torch.Tensor, softcap: float | None, scale: float | None
+) -> torch.Tensor:
+    loss: torch.Tensor = head(hidden if scale is None else hidden * scale, targets)
     return loss
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from typing import Any
 
 import torch
 
 from zplan.verify.dryrun.attention import attention_as_on_cuda
+from zplan.verify.dryrun.autocast import off_on_meta
 from zplan.verify.dryrun.bench import Bench, PhaseMeter
 from zplan.verify.dryrun.beyond import explain, run_beyond
 from zplan.verify.dryrun.case import Case, case_from_dict
@@ -53,7 +53,7 @@ def run_case(raw: Mapping[str, Any], progress: Callable[[str, float], None] | No
     with (
         fake_world(case.world, case.rank),
         attention_as_on_cuda(case.attention) as attention,
-        nullcontext() if device == "meta" else fake_cpu(),
+        off_on_meta() if device == "meta" else fake_cpu(),
     ):
         bench = Bench(case, tracker, device, True, attention, on_model=namer.learn)
         meter = PhaseMeter(tracker, on_end=lambda phase: namer.name(phase, tracker, bench))

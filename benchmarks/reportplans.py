@@ -1,0 +1,385 @@
+"""The plans that one setting of a public report can mean: the least and the most of what it leaves out.
+
+Memory grows with the micro-batch, the sequence and every block that is not checkpointed, and shrinks with more ranks; so two
+plans, one with the least of everything that is not said and one with the most that is usual, stand for all in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from rows import card_preset, optimizer_of
+from rowwords import NoPlanError
+
+from zplan.inputs.count import spec_of_count
+from zplan.inputs.presets import GPUS, MODELS, find, list_gpus, list_models, load_gpu, load_model
+from zplan.memory.optimizers import OPTIMIZERS
+from zplan.spec import (
+    Attention,
+    Checkpointing,
+    ClusterSpec,
+    DeepSpeedOptions,
+    Engine,
+    GpuSpec,
+    Job,
+    Lora,
+    ModelSpec,
+    Offload,
+    OffloadTo,
+    Plan,
+    Precision,
+    Quantize,
+)
+from zplan.units import GIB
+
+Setup = Mapping[str, Any]
+MICRO_BATCHES, SEQUENCES, RANKS = (1, 8), (256, 4096), (64, 1)
+"""Least and most memory of what a report may leave out: batches, tokens, ranks that share the states."""
+SAME_SIZE = 0.03
+"""Up to this difference in P a preset of the same family has a report's architecture."""
+NOT_DECODER = re.compile(r"t5|bart|bert(?!i)|blenderbot|whisper|pegasus|marian")
+A_GUESS = re.compile(r"assumed|not stated|unknown|default \(|class[,)]")
+HUGGING_FACE = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|swift|axolotl|accelerate|xtuner|\btrl\b")
+"""Frameworks that hand DeepSpeed's config over with the bucket sizes that transformers fills in for ``auto``."""
+CASTS_TO_FP32 = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|accelerate|axolotl|composer")
+"""Frameworks whose FSDP keeps fp32 parameters beside a 16-bit computation."""
+WITH_MORE = re.compile(r"(^|[^a-z])vl([^a-z]|$)|llava|internvl|vision|omni|cpm-?(llama\d)?-?v")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """The plans of one setting."""
+
+    plans: tuple[Plan, ...]
+    """One if everything that counts is said, else least and most."""
+    unsaid: tuple[str, ...]
+    """What is not said, in words."""
+    floor: bool
+    """Something that is not priced comes on top (a vision tower): what does not fit without it does not fit with it."""
+
+
+def meant(setup: Setup, *, on_host: bool = False) -> Meant:
+    """The plans that a setting can mean.
+
+    Args:
+        setup: One setting of a report.
+        on_host: It is about the node's RAM, so that the card need not be known.
+
+    Raises:
+        NoPlanError: too little is known.
+    """
+    _refuse(setup)
+    model = model_of(setup)
+    unsaid: list[str] = []
+    plans = []
+    for most in (False, True):
+        cluster = _cluster(setup, most, on_host, unsaid)
+        plans.append(Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid)))
+    words = tuple(dict.fromkeys(unsaid))
+    floor = WITH_MORE.search(str(setup.get("model", "")).lower()) is not None
+    return Meant(plans=tuple(plans) if words else (plans[0],), unsaid=words, floor=floor)
+
+
+def _refuse(setup: Setup) -> None:
+    """What no plan expresses."""
+    if "cp" in setup or "parallel" in setup or "megatron" in str(setup.get("framework")).lower():
+        raise NoPlanError("splits the model or the sequence")
+    if setup.get("trainable_b") is not None:
+        raise NoPlanError("part of the model is frozen, and what trains are not adapters")
+    if A_GUESS.search(str(setup.get("model", "")).lower()):
+        raise NoPlanError(f"which model it was is not certain: {setup['model']}")
+    if NOT_DECODER.search(str(setup.get("model", "")).lower()):
+        raise NoPlanError(f"{setup['model']} is not a decoder alone")
+    for key in ("micro_batch", "seq_len", "gpus", "stage", "params_b"):
+        if isinstance(setup.get(key), list):
+            raise NoPlanError(f"{key} has several values")
+    if isinstance(setup.get("seq_len"), str):
+        raise NoPlanError(f"the sequence length is not one number: {setup['seq_len']}")
+
+
+# --- model -----------------------------------------------------------------------------------------------------------
+
+
+def model_of(setup: Setup) -> ModelSpec:
+    """A preset of that name, one of the same family and size, or the nearest published shape of that size."""
+    name = re.sub(r"[\s_]+", "-", str(setup.get("model") or "").lower())
+    name = re.sub(r"-?q?lora\b", "", name)
+    size = setup.get("params_b")
+    if not isinstance(size, int | float):
+        sizes = set(re.findall(r"(?<![a-z.\d])(\d+(?:\.\d+)?)b\b", name))
+        size = float(sizes.pop()) if len(sizes) == 1 else None
+    for word in (name, re.sub(r"-(chat|instruct|base).*$", "", name)):
+        if word and find(MODELS, word) is not None:
+            return load_model(word)
+    if size is None:
+        raise NoPlanError("the size of the model is not known")
+    relative = _relative(name, float(size))
+    if relative is not None:
+        return relative
+    if re.search(r"(^|-)a\d+(\.\d+)?b|moe|mixtral", name) or setup.get("moe"):
+        raise NoPlanError("a mixture of experts that is no preset")
+    return replace(spec_of_count(f"{size}B"), notes=())
+
+
+@lru_cache(maxsize=1)
+def _families() -> dict[str, tuple[str, ...]]:
+    """First word of a preset's name -> presets."""
+    found: dict[str, list[str]] = {}
+    for preset in list_models():
+        match = re.match(r"[a-z]+", preset)
+        if match is not None:
+            found.setdefault(match[0], []).append(preset)
+    return {word: tuple(presets) for word, presets in found.items()}
+
+
+@lru_cache(maxsize=256)
+def _relative(name: str, size: float) -> ModelSpec | None:
+    """The preset of the same family and size whose name has most in common with a name."""
+    best: tuple[tuple[int, float], ModelSpec] | None = None
+    words = set(re.split(r"[^a-z0-9.]+", name))
+    for family, presets in _families().items():
+        if family not in name:
+            continue
+        for preset in presets:
+            model = load_model(preset)
+            off = abs(model.params / (size * 1e9) - 1)
+            if off > SAME_SIZE:
+                continue
+            key = (-len(words & set(preset.split("-"))), off)
+            if best is None or key < best[0]:
+                best = (key, model)
+    return best[1] if best is not None else None
+
+
+# --- hardware --------------------------------------------------------------------------------------------------------
+
+
+def _cluster(setup: Setup, most: bool, on_host: bool, unsaid: list[str]) -> ClusterSpec:
+    gpus = setup.get("gpus")
+    if not isinstance(gpus, int):
+        if on_host or gpus is not None:
+            raise NoPlanError("the number of GPUs is not known")
+        unsaid.append("the number of GPUs")
+        gpus = RANKS[most]
+    gpu, capacity = _card(setup, most, unsaid)
+    if capacity is None and not on_host:
+        raise NoPlanError("the memory of a card is not known")
+    host = setup.get("host_ram_gb")
+    if on_host and not isinstance(host, int | float):
+        raise NoPlanError("the RAM of a node is not known")
+    return ClusterSpec(
+        gpus=gpus,
+        nodes=_nodes(setup, gpus, most, unsaid if on_host else []),
+        gpu=gpu,
+        gpu_capacity_bytes=capacity,
+        host_capacity_bytes=int(host * 1e9) if isinstance(host, int | float) else None,
+    )
+
+
+def _nodes(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> int:
+    """Machines: as said; one up to 8 GPUs; above that 8 to a machine, or all in one (which needs most RAM)."""
+    nodes = setup.get("nodes")
+    if isinstance(nodes, int) and gpus % nodes == 0:
+        return nodes
+    if gpus <= 8 or gpus % 8:
+        return 1
+    unsaid.append("the number of nodes")
+    return 1 if most and unsaid else gpus // 8
+
+
+def _card(setup: Setup, most: bool, unsaid: list[str]) -> tuple[GpuSpec | None, int | None]:
+    """The card and its memory; a card that comes in two sizes is taken as the larger (least) and the smaller (most)."""
+    memory = setup.get("gpu_mem_gb")
+    card = re.sub(r"\s*\(.*", "", str(setup.get("gpu") or "")).split("/")[0].strip()
+    if isinstance(memory, int | float):
+        try:
+            gpu = card_preset(f"{card}-{memory}GB")[0] if card else None
+        except NoPlanError:
+            gpu = None
+        return gpu, gpu.memory_bytes if gpu is not None and abs(gpu.label_gib - memory) <= 1 else int(memory * GIB)
+    if not card:
+        return None, None
+    if find(GPUS, card.lower()) is not None and re.search(r"\d+ ?g", card.lower()):
+        gpu = load_gpu(card.lower())
+        return gpu, gpu.memory_bytes
+    base = re.sub(r"^rtx-?(?=\d)", "rtx-", re.sub(r"\s+", "-", card.lower()))
+    same = [load_gpu(name) for name in list_gpus() if re.fullmatch(re.escape(base) + r"-\d+g", name)]
+    if not same:
+        return None, None
+    if len(same) > 1:
+        unsaid.append("the memory of the card")
+    gpu = (min if most else max)(same, key=lambda one: one.memory_bytes)
+    return gpu, gpu.memory_bytes
+
+
+# --- job -------------------------------------------------------------------------------------------------------------
+
+
+def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsaid: list[str]) -> Job:
+    engine, stage, offload, to = strategy(setup, cluster.gpus)
+    adapters, quantize = _adapters(setup)
+    return Job(
+        engine=engine,
+        stage=stage,
+        offload=offload,
+        offload_to=to,
+        precision=_precision(setup, cluster, engine, adapters, quantize, most, unsaid),
+        optimizer=_optimizer(setup),
+        micro_batch=_number(setup, "micro_batch", MICRO_BATCHES, most, unsaid, "the micro-batch"),
+        seq_len=_number(
+            setup, "seq_len", (SEQUENCES[0], min(SEQUENCES[1], model.max_seq_len)), most, unsaid, "the sequence length"
+        ),
+        grad_accum=_grad_accum(setup, engine, most, unsaid),
+        checkpointing=_checkpointing(setup, most, unsaid),
+        attention=Attention.SDPA if str(setup.get("gpu", "")).lower().startswith("v100") else Attention.FLASH,
+        lora=adapters,
+        quantize=quantize,
+        deepspeed=_deepspeed(setup, model, engine, stage, most, unsaid),
+    )
+
+
+def _deepspeed(
+    setup: Setup, model: ModelSpec, engine: Engine, stage: int, most: bool, unsaid: list[str]
+) -> DeepSpeedOptions:
+    """Buckets as said, else DeepSpeed's defaults; at stage 3 under transformers also those that it fills in for ``auto``."""
+    base = DeepSpeedOptions()
+    said = {
+        field: int(setup[key])
+        for key, field in (
+            ("reduce_bucket", "reduce_bucket_size"),
+            ("prefetch_bucket", "prefetch_bucket_size"),
+            ("persistence_threshold", "param_persistence_threshold"),
+        )
+        if isinstance(setup.get(key), int | float)
+    }
+    overlap = setup.get("overlap_comm")
+    base = replace(base, **said, **({"overlap_comm": overlap} if isinstance(overlap, bool) else {}))
+    filled = engine is Engine.DEEPSPEED and stage == 3 and HUGGING_FACE.search(str(setup.get("framework")).lower())
+    if not filled or said:
+        return base
+    unsaid.append("DeepSpeed's bucket sizes")
+    if most:
+        return base
+    width = model.hidden_size
+    return replace(
+        base,
+        reduce_bucket_size=width * width,
+        prefetch_bucket_size=int(0.9 * width * width),
+        param_persistence_threshold=10 * width,
+    )
+
+
+def strategy(setup: Setup, gpus: int) -> tuple[Engine, int, Offload, OffloadTo]:
+    """Engine, stage and offload from a report's words.
+
+    Raises:
+        NoPlanError: which stage ran is not said.
+    """
+    framework, words = str(setup.get("framework", "")).lower(), str(setup.get("offload", "none")).lower()
+    stage = setup.get("stage")
+    infinity = "zero-infinity" in framework
+    if stage is None and infinity:
+        stage, words = 3, "all nvme" if words == "none" else words
+    if isinstance(stage, str):
+        match = re.fullmatch(r"(?:zero-?)?([0-3])( offload)?", stage.lower())
+        if match is None and stage != "none":
+            raise NoPlanError(f"stage {stage!r} is not one stage")
+        words = "cpu" if match is not None and match[2] and words == "none" else words
+        stage = int(match[1]) if match is not None else 0
+    if stage is None and "fsdp" in framework:
+        newer = "fsdp2" in framework or "torchtune" in framework
+        offload = Offload.ALL if "cpu" in words or "param" in words else Offload.NONE
+        return Engine.FSDP2 if newer else Engine.FSDP1, 3, offload, OffloadTo.CPU
+    if stage is None:
+        if gpus > 1:
+            raise NoPlanError("which stage ran is not said")
+        return Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU
+    if ", then" in words or "reported" in words or "per estimate" in words:
+        words = "none"
+    if words == "none":
+        return Engine.DEEPSPEED if gpus > 1 or stage else Engine.SINGLE, stage, Offload.NONE, OffloadTo.CPU
+    if stage == 0:
+        raise NoPlanError("offload without a stage")
+    everything = ("param" in words or "all" in words) and stage == 3
+    to = OffloadTo.NVME if "nvme" in words and stage == 3 else OffloadTo.CPU
+    return Engine.DEEPSPEED, stage, Offload.ALL if everything else Offload.OPTIMIZER, to
+
+
+def _adapters(setup: Setup) -> tuple[Lora | None, Quantize | None]:
+    method = str(setup.get("method") or "").lower()
+    named = re.search(r"q?lora\b", str(setup.get("model", "")).lower())
+    method = method or (named[0] if named else "")
+    if method not in ("lora", "qlora"):
+        if "lora" in method:
+            raise NoPlanError(f"method {method} is several")
+        return None, None
+    return Lora(rank=16), Quantize.NF4 if method == "qlora" else None
+
+
+def _precision(
+    setup: Setup,
+    cluster: ClusterSpec,
+    engine: Engine,
+    adapters: Lora | None,
+    quantize: Quantize | None,
+    most: bool,
+    unsaid: list[str],
+) -> Precision:
+    words = str(setup.get("precision", "")).lower()
+    if adapters is not None and quantize is None and engine is not Engine.DEEPSPEED and words != "fp32":
+        return Precision.BF16_PURE  # adapters are trained on weights that were loaded in 16 bits
+    if "pure" in words:
+        return Precision.BF16_PURE
+    fsdp = engine in (Engine.FSDP1, Engine.FSDP2) and adapters is None
+    if fsdp and not words and not CASTS_TO_FP32.search(str(setup.get("framework")).lower()):
+        unsaid.append("the precision of parameters and states")
+        return Precision.BF16 if most else Precision.BF16_PURE
+    if "fp16" in words or (not words and cluster.gpu is not None and "bf16" in cluster.gpu.lacks):
+        return Precision.FP16
+    return Precision.FP32 if words == "fp32" else Precision.BF16
+
+
+def _optimizer(setup: Setup) -> str:
+    said = str(setup.get("optimizer") or "").lower()
+    if not said:
+        return "adamw"
+    notes: list[str] = []
+    name = optimizer_of({"optimizer": re.sub(r"^paged-?_?adam", "paged adam", said), "engine": ""}, notes)
+    if any("not stated" in note and "optimizer" in note for note in notes) or name not in OPTIMIZERS:
+        raise NoPlanError(f"optimizer {setup['optimizer']}")
+    return name
+
+
+def _number(setup: Setup, key: str, usual: tuple[int, int], most: bool, unsaid: list[str], words: str) -> int:
+    value = setup.get(key)
+    if isinstance(value, int) and value > 0:
+        return value
+    unsaid.append(words)
+    return usual[most]
+
+
+def _grad_accum(setup: Setup, engine: Engine, most: bool, unsaid: list[str]) -> int:
+    """Micro-steps; FSDP that reduces gradients in each of them needs what one micro-step needs."""
+    value = setup.get("grad_accum")
+    steps = value if isinstance(value, int) else 2 if str(value).replace(" ", "") == ">1" else 1
+    if steps > 1 and engine in (Engine.FSDP1, Engine.FSDP2):
+        unsaid.append("in which micro-steps gradients are reduced")
+        return steps if most else 1
+    return steps
+
+
+def _checkpointing(setup: Setup, most: bool, unsaid: list[str]) -> Checkpointing:
+    said = setup.get("grad_ckpt", setup.get("act_ckpt"))
+    if isinstance(said, bool):
+        return Checkpointing(kind="full") if said else Checkpointing()
+    words = str(said or "").lower()
+    if words.startswith("full") or words in ("true", "on", "yes"):
+        return Checkpointing(kind="full")
+    if words in ("none", "off", "false", "no"):
+        return Checkpointing()
+    unsaid.append("activation checkpointing")
+    return Checkpointing() if most else Checkpointing(kind="full")

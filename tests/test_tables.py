@@ -1,0 +1,133 @@
+"""Activation tables on disk: the file's form, what is read of it, and that no way of running a known family is missing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from random import Random
+
+import pytest
+
+from zplan.errors import ZplanError
+from zplan.inputs.hf import FAMILIES as READ
+from zplan.inputs.hf import read_config
+from zplan.memory.activations import block_memory, head_memory, stem_memory
+from zplan.memory.activations.base import ComputeMode
+from zplan.memory.activations.find import module_of, tables_of, way_key
+from zplan.memory.activations.store import FOLDER, Stored, file_text, section
+from zplan.memory.activations.table import Table
+from zplan.spec import Attention, Loss, ModelSpec
+from zplan.verify.derive.families import FAMILIES
+
+ONE = Table(
+    columns=("T*h", "T", "1"),
+    kept=(4, 0, 8),
+    input_grad=(2, 0, 0),
+    order=("up.weight", "down.weight"),
+    forward=(("up", (0, 2, 0)), ("", (4, 2, 8))),
+    backward=((0, "up", "up.weight", (6, 0, 0)), (1, "", "", (2, 0, 0)), (2, "down", "", (0, 0, 1))),
+    cache=(0, 0, 16),
+)
+FROZEN = Table(columns=("T",), kept=(0,), input_grad=(0,), order=(), forward=(("", (1,)),), backward=())
+
+
+def test_a_file_gives_back_what_was_written() -> None:
+    sections = {"cast": {"x flash": [ONE], "x eager": [FROZEN, ONE]}, "fp32_lora": {"stem flash": (FROZEN,)}}
+    text = file_text("Activations of x.", sections)
+    found = Stored(text)
+    for name, tables in sections.items():
+        assert {key: list(values) for key, values in found.shelf(name).items()} == {
+            k: list(v) for k, v in tables.items()
+        }
+    assert text.count("\nT\t") == 2, "equal tables are written once"
+    assert text.splitlines()[0] == "# Activations of x."
+
+
+def test_rows_are_short_where_they_are_zero() -> None:
+    # kept 4, 0, 8; input_grad 2 0 0 -> "2"; no frame, the cache 0 0 16, nothing held.
+    line = file_text("", {"cast": {"x": [ONE]}}).splitlines()[-1]
+    assert line.split("\t")[3:8] == ["4,,8", "2", "", ",,16", ""]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_file_says_what_it_was_derived_from(path: object) -> None:
+    text = FOLDER.joinpath(str(path)).read_text(encoding="utf-8")
+    first = text.splitlines()[0]
+    assert first.startswith("# Activations of ") and "transformers 5.24" in first and "torch 2.13" in first
+    found = Stored(text)
+    assert set(found.sections) <= {section(mode, lora) for mode in ComputeMode for lora in (False, True)}
+    for name in found.sections:
+        assert all(tables for tables in found.shelf(name).values())
+
+
+def test_a_plan_reads_its_own_lines_alone() -> None:
+    code = (
+        "import sys\n"
+        "from zplan.memory.activations import store\n"
+        "from zplan.inputs.presets import load_model\n"
+        "from zplan.memory.estimate import estimate\n"
+        "from zplan.spec import ClusterSpec, Job, Plan\n"
+        "estimate(Plan(model=load_model('llama-2-7b'), cluster=ClusterSpec(gpus=8, nodes=1), job=Job(stage=2)))\n"
+        "assert store.stored.cache_info().currsize == 1\n"
+        "print(len(store.stored('llama')._read), len(store.stored('llama')._lines))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    read, there = map(int, done.stdout.split())
+    # Stem, head, and the block with its variants of biases.
+    assert read <= 5 < there
+
+
+def _spec(model_type: str, variant: int) -> ModelSpec:
+    family = FAMILIES[model_type]
+    config = {"model_type": model_type, "num_hidden_layers": family.layers, **family.config(family.draw(Random(5)))}
+    return read_config(json.loads(json.dumps({**config, **family.variants[variant]})), name="t", source="t")
+
+
+def test_every_family_that_is_read_has_tables() -> None:
+    assert set(READ) == set(FAMILIES)
+    assert {module_of(name) for name in FAMILIES} == {path.stem for path in FOLDER.glob("*.txt")}
+
+
+@pytest.mark.parametrize("mode", ComputeMode)
+@pytest.mark.parametrize("model_type", sorted(FAMILIES))
+def test_no_way_of_running_a_family_is_refused(model_type: str, mode: ComputeMode) -> None:
+    for variant in range(len(FAMILIES[model_type].variants)):
+        spec = _spec(model_type, variant)
+        for lora in (0, 16):
+            common = {"micro_batch": 1, "seq_len": 64, "mode": mode, "lora": lora}
+            for attention in Attention:
+                for checkpointed in (False, True):
+                    way = {"attention": attention, "checkpointed": checkpointed, **common}
+                    for block in spec.block_kinds:
+                        memory = block_memory(block, **way)
+                        assert memory.backward and memory.forward
+                    assert stem_memory(spec, **way).forward
+            for loss in Loss:
+                assert head_memory(spec, loss=loss, **common).backward
+
+
+def test_sdpa_has_tables_of_its_own_where_code_has_windows() -> None:
+    for model_type, family in FAMILIES.items():
+        for mode in ComputeMode:
+            for lora in (False, True):
+                tables = tables_of(module_of(model_type), mode, lora)
+                masks = Attention.SDPA in family.attentions
+                own = family.attentions == (Attention.EAGER,)
+                expected = Attention.SDPA if masks else Attention.EAGER if own else Attention.FLASH
+                assert way_key(Attention.SDPA, False, tables) == expected.value
+                assert f"stem {expected.value}" in tables
+
+
+def test_what_is_missing_is_said_with_its_reason() -> None:
+    block = _spec("llama", 0).block_kinds[0]
+    with pytest.raises(ZplanError, match="no activation tables for other with adapters in cast mode") as caught:
+        block_memory(
+            type(block)(implementation="other", weights=block.weights, dims=block.dims),
+            micro_batch=1,
+            seq_len=8,
+            attention=Attention.FLASH,
+            mode=ComputeMode.CAST,
+            lora=8,
+        )
+    assert "zplan verify --launch dryrun" in caught.value.hint

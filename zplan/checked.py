@@ -1,0 +1,197 @@
+"""A plan held against the annotations of its fields, their bounds, and the rules that options keep.
+
+For plans made in Python; the command line's are right by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from zplan.errors import ZplanError
+from zplan.spec import (
+    DEFAULT_DEEPSPEED,
+    Checkpointing,
+    ClusterSpec,
+    DeepSpeedOptions,
+    GpuSpec,
+    Job,
+    Lora,
+    ModelSpec,
+    NodeSpec,
+    Plan,
+)
+
+_BOUNDS: Mapping[type, Mapping[str, tuple[int, int]]] = {
+    ClusterSpec: {
+        "gpus": (1, 10**6),
+        "nodes": (1, 10**6),
+        "gpu_capacity_bytes": (1, 2**60),
+        "host_capacity_bytes": (1, 2**60),
+        "nvme_capacity_bytes": (0, 2**60),
+    },
+    Job: {
+        "stage": (0, 3),
+        "micro_batch": (1, 2**16),
+        "seq_len": (1, 2**24),
+        "grad_accum": (1, 10**6),
+        "hpz": (1, 10**6),
+        "rank": (0, 10**6),
+    },
+    Checkpointing: {"every": (1, 10**6)},
+    Lora: {"rank": (1, 2**16)},
+    DeepSpeedOptions: {
+        "reduce_bucket_size": (0, 2**63 - 1),
+        "allgather_bucket_size": (0, 2**63 - 1),
+        "sub_group_size": (0, 2**63 - 1),
+        "prefetch_bucket_size": (0, 2**63 - 1),
+        "param_persistence_threshold": (0, 2**63 - 1),
+        "max_live_parameters": (0, 2**63 - 1),
+        "max_reuse_distance": (0, 2**63 - 1),
+        "gradient_clipping": (0, 2**63 - 1),
+        "offload_ratio": (0, 1),
+        "nvme_buffer_count": (1, 2**31 - 1),
+        "nvme_param_buffer_count": (1, 2**31 - 1),
+        "nvme_param_buffer_size": (0, 2**63 - 1),
+        "nvme_max_in_cpu": (0, 2**63 - 1),
+    },
+}
+_WORDS: Mapping[type, Mapping[str, tuple[str, ...]]] = {
+    Job: {"implementation": ("transformers", "litgpt")},
+    Checkpointing: {"kind": ("none", "full", "selective", "selective-op", "every-k")},
+    DeepSpeedOptions: {"grad_accum_dtype": ("fp32", "fp16", "bf16"), "communication_dtype": ("fp32", "fp16", "bf16")},
+}
+_DEEP = (GpuSpec, NodeSpec, ModelSpec)
+"""Made by zplan's own readers, which check them: only their type is looked at."""
+SEE = "see what it takes: python -c 'import zplan, zplan.spec; help(zplan.{})'"
+"""Hint; a command that works wherever zplan does."""
+
+
+def check_plan(plan: Plan) -> None:
+    """Holds a plan against its types, bounds and rules.
+
+    Args:
+        plan: Anything.
+
+    Raises:
+        ZplanError: names the first field that is wrong.
+    """
+    if not isinstance(plan, Plan):
+        raise ZplanError(f"the plan is {is_shown(plan)}, not a zplan.Plan", SEE.format("Plan"))
+    _check_value("plan", plan)
+    model, cluster, job = plan.model, plan.cluster, plan.job
+    if not model.num_layers or model.num_layers != len(model.layers):
+        message = f"the model has {len(model.layers)} layers, and says {model.num_layers}"
+        raise ZplanError(message, SEE.format("resolve_model"))
+    if cluster.gpus % cluster.nodes:
+        message = f"{cluster.gpus} GPUs cannot be spread evenly over {cluster.nodes} nodes"
+        raise ZplanError(message, SEE.format("build_cluster"))
+    from zplan.memory.optimizers import OPTIMIZERS
+
+    if job.optimizer not in OPTIMIZERS:
+        from zplan.cli.parse import unknown
+
+        raise unknown(job.optimizer, OPTIMIZERS, what="optimizer", template="--optimizer {}")
+    _check_rules(model, cluster, job)
+
+
+@lru_cache(maxsize=256)
+def _check_rules(model: ModelSpec, cluster: ClusterSpec, job: Job) -> None:
+    """The rules of the command line; the same for every micro-batch of a grid, so that many are found in the cache."""
+    from zplan.cli.parse import JobWords
+    from zplan.cli.rules import check
+
+    words = JobWords(
+        stage=job.stage,
+        offload=job.offload,
+        offload_to=job.offload_to if job.offload.value != "none" else None,
+        precision=job.precision,
+        seq_len=job.seq_len,
+        checkpointing=job.checkpointing,
+        lora=None if job.lora is None else job.lora.rank,
+        quantize=job.quantize,
+        hpz=job.hpz,
+        zero_init=job.zero_init,
+        rank=job.rank,
+    )
+    check(words, job.engine, model, cluster)
+
+
+def _check_value(path: str, value: Any) -> None:
+    """Holds the fields of a dataclass against their annotations and bounds, deep ones too."""
+    kind: type = type(value)
+    for name, accepts, expected, nested in _fields(kind):
+        found = getattr(value, name)
+        if not accepts(found):
+            raise _wrong(path, name, found, expected, kind)
+        if nested and is_dataclass(found) and found is not DEFAULT_DEEPSPEED and not isinstance(found, _DEEP):
+            _check_value(name if path == "plan" else f"{path}.{name}", found)
+
+
+_Field = tuple[str, Callable[[Any], bool], str, bool]
+"""Name, whether it takes a value, what it takes in words, whether it is a dataclass."""
+
+
+@lru_cache(maxsize=32)
+def _fields(kind: Hashable) -> tuple[_Field, ...]:
+    assert isinstance(kind, type) and is_dataclass(kind)
+    hints = get_type_hints(kind)
+    return tuple(_field(kind, item.name, hints[item.name]) for item in fields(kind))
+
+
+def _field(kind: type, name: str, hint: Any) -> _Field:
+    words = _WORDS.get(kind, {}).get(name)
+    bounds = _BOUNDS.get(kind, {}).get(name)
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    optional, types = NoneType in options, tuple(one for one in options if one is not NoneType)
+    plain = tuple(get_origin(one) or one for one in types)
+    exact = tuple(one for one in plain if one in (int, float, bool, str))
+    if float in exact:
+        exact = (*exact, int)
+    classes = tuple(one for one in plain if one not in (int, float, bool, str))
+
+    def accepts(value: Any) -> bool:
+        if value is None:
+            return optional
+        # A bool is an int to isinstance, and 1 == True; so exact types for plain values.
+        if type(value) not in exact and not (classes and isinstance(value, classes)):
+            return False
+        if words is not None:
+            return value in words
+        return bounds is None or bool(bounds[0] <= value <= bounds[1])
+
+    expected = " or ".join(_in_words(one) for one in types)
+    if words is not None:
+        expected = "one of " + ", ".join(words)
+    elif bounds is not None:
+        expected += f" from {bounds[0]:,} to {bounds[1]:,}"
+    expected += ", or None" if optional else ""
+    return name, accepts, expected, any(is_dataclass(one) for one in plain)
+
+
+def _in_words(kind: Any) -> str:
+    """A type as people say it."""
+    plain = {int: "a whole number", float: "a number", bool: "True or False", str: "text"}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return f"a member of zplan.spec.{kind.__name__}: " + ", ".join(member.name for member in kind)
+    if is_dataclass(kind):
+        return f"a zplan.spec.{kind.__name__}" if isinstance(kind, type) else "a dataclass"
+    return plain.get(kind, "a tuple of text")
+
+
+def _wrong(path: str, name: str, value: Any, expected: str, kind: type) -> ZplanError:
+    where = name if path == "plan" else f"{path}.{name}"
+    public = (
+        kind.__name__ if kind.__name__ in ("Plan", "Job", "ClusterSpec", "Checkpointing") else f"spec.{kind.__name__}"
+    )
+    return ZplanError(f"{where} is {is_shown(value)}, not {expected}", SEE.format(public))
+
+
+def is_shown(value: Any) -> str:
+    """A value in an error: short, on one line."""
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"

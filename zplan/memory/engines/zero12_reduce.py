@@ -1,0 +1,213 @@
+"""Stages 1 and 2: a rank's partition of the flat buffer, and gradients on their way through the reduce bucket into it.
+
+Source throughout: DeepSpeed 0.19 ``runtime/zero/stage_1_and_2.py``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from zplan.memory.engines.base import StateBytes
+from zplan.memory.engines.norm import NORM_BYTES
+from zplan.memory.moments import TermKey
+from zplan.memory.params import Layout
+from zplan.memory.sharding import zero12_partition_numel
+from zplan.memory.timeline import Level
+from zplan.spec import Job, Offload
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Which tensors a rank's partition touches."""
+
+    numel: int
+    owned: frozenset[int]
+    """Indices of trainable tensors that lie in the partition, wholly or in part."""
+    owned_numel: int
+    """Their elements, whole: a gradient that straddles the edge is kept whole."""
+    first_slice: tuple[int, ...]
+    """Elements of each owned tensor that lie inside the partition."""
+
+
+@lru_cache(maxsize=512)
+def edges_of(groups: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Indices of trainable tensors, and where each starts in the flat buffer (with the end of the last)."""
+    indices, starts, offset = [], [0], 0
+    for index, tensor in enumerate(groups.tensors()):
+        if tensor.trainable:
+            indices.append(index)
+            offset += tensor.numel
+            starts.append(offset)
+    return tuple(indices), tuple(starts)
+
+
+@lru_cache(maxsize=512)
+def _starts(groups: Layout) -> dict[int, int]:
+    """Index of each trainable tensor -> where it starts in the flat buffer."""
+    indices, starts = edges_of(groups)
+    return dict(zip(indices, starts, strict=False))
+
+
+def _touched(starts: tuple[int, ...], size: int, rank: int) -> tuple[int, int]:
+    """First and one past the last trainable tensor that lie in a rank's partition."""
+    first = max(0, bisect_right(starts, rank * size) - 1)
+    last = bisect_left(starts, (rank + 1) * size)
+    return min(first, len(starts) - 1), min(last, len(starts) - 1)
+
+
+def partition(groups: Layout, ranks: int, rank: int) -> Partition:
+    """The tensors of one rank's partition (``get_partition_info``)."""
+    size = zero12_partition_numel(groups.trainable, ranks)
+    indices, starts = edges_of(groups)
+    first, last = _touched(starts, size, rank)
+    start, end = rank * size, (rank + 1) * size
+    inside = tuple(min(end, starts[i + 1]) - max(start, starts[i]) for i in range(first, last))
+    return Partition(size, frozenset(indices[first:last]), starts[last] - starts[first] if last > first else 0, inside)
+
+
+class Reducer:
+    """Replays ``reduce_independent_p_g_buckets_and_remove_grads``: what gradients hold while they are bucketed and reduced."""
+
+    def __init__(self, groups: Layout, job: Job, states: StateBytes, part: Partition, ranks: int) -> None:
+        self.part, self.ranks, self.stage = part, ranks, job.stage
+        self.grad, self.bucket_size = states.grad, job.deepspeed.reduce_bucket_size
+        self.offload = job.offload is not Offload.NONE
+        self.buffers = (2 if job.deepspeed.overlap_comm else 1) * self.bucket_size * states.grad
+        self.starts = _starts(groups)
+        self.held = 0
+        """Bytes of gradients outside of the bucket that wait for their reduction or for the step."""
+        self.bucket: list[tuple[int, int]] = []
+        self.elements = 0
+        self.own_buffer = 0
+        self.now: Level | None = None
+        """The level between gradients, once there was one."""
+
+    def level(self, transient: int = 0) -> Level:
+        """The current level, with a temporary on top."""
+        waiting = self.held + transient
+        terms = (
+            (TermKey.REDUCE_BUCKET, self.buffers),
+            (TermKey.GRADS, self.own_buffer),
+            (TermKey.UNSHARDED_GRADS, waiting),
+        )
+        return Level(self.buffers + self.own_buffer + waiting, terms)
+
+    def _slices(self) -> list[int]:
+        """Elements of the bucket's consecutive slices, one per stretch that belongs to one rank (``average_tensor``)."""
+        slices: list[int] = []
+        previous = -1
+        for index, numel in self.bucket:
+            start = self.starts[index]
+            end = start + numel
+            while start < end:
+                owner = start // self.part.numel
+                stop = min(end, (owner + 1) * self.part.numel)
+                if owner == previous:
+                    slices[-1] += stop - start
+                else:
+                    slices.append(stop - start)
+                previous, start = owner, stop
+        return slices
+
+    def _flatten(self) -> int:
+        """Bytes of the largest copy that ``allreduce_and_scatter`` makes: two slices or more are joined, one is not."""
+        if self.elements <= self.bucket_size:
+            # One copy holds them all, unless all belong to one rank.
+            size, starts = self.part.numel, self.starts
+            edges = [(starts[index], starts[index] + numel - 1) for index, numel in self.bucket]
+            owner = edges[0][0] // size
+            alone = all(first // size == owner == last // size for first, last in edges)
+            return 0 if alone else self.grad * self.elements
+        largest, count, total = 0, 0, 0
+        for numel in self._slices():
+            count, total = count + 1, total + numel
+            if total > self.bucket_size:
+                largest = max(largest, total if count > 1 else 0)
+                count = total = 0
+        return self.grad * max(largest, total if count > 1 else 0)
+
+    def reduce(self) -> int:
+        """Reduces what is in the bucket; returns the temporary bytes on top of the level that is reached afterwards."""
+        if not self.bucket:
+            return 0
+        flatten = self._flatten()
+        copied, before = 0, self.own_buffer
+        for index, numel in self.bucket:
+            if index in self.part.owned:
+                if self.offload:
+                    copied = max(copied, NORM_BYTES * min(numel, self.part.numel))
+                else:
+                    self.own_buffer = self.grad * self.part.owned_numel
+        freed = 0
+        if self.elements > self.bucket_size and (self.stage == 2 or self.bucket[0][0] in self.part.owned):
+            # An oversized gradient kept its own storage; stage 1 lets go of it only where it moves into the partition.
+            freed = self.grad * self.elements
+        self.held -= freed
+        self.bucket, self.elements = [], 0
+        # The flat copy is gone before the partition's own buffer is made.
+        return freed + max(flatten - (self.own_buffer - before), copied)
+
+    def add(self, index: int, numel: int, piled_up: bool = False) -> int:
+        """A gradient is handed over; returns the temporary bytes of the reduction that it may trigger.
+
+        Args:
+            index: Position among all parameters.
+            numel: Elements.
+            piled_up: The gradient was counted in ``held`` already (stage 1 reduces after backward).
+        """
+        transient = self.reduce() if self.elements + numel > self.bucket_size else 0
+        if piled_up != (numel > self.bucket_size):
+            self.held += -self.grad * numel if piled_up else self.grad * numel
+        self.bucket.append((index, numel))
+        self.elements += numel
+        return transient
+
+    def hand_over(self, index: int, numel: int) -> tuple[Level, Level]:
+        """The level after a gradient is handed over in backward, and while it is."""
+        now = self.now
+        if now is not None and self.elements + numel <= self.bucket_size:
+            self.bucket.append((index, numel))
+            self.elements += numel
+            return now, now
+        transient = self.add(index, numel)
+        now = self.now = self.level()
+        # While it is handed over, an oversized gradient is pending, and not yet among those that wait.
+        transient -= self.grad * numel if numel > self.bucket_size else 0
+        return now, self.level(transient) if transient else now
+
+    def drain(self, groups: Layout) -> Level:
+        """Stage 1 after backward: all gradients are reduced in parameter order; returns the largest level."""
+        best = self.level()
+        indices, starts = edges_of(groups)
+        for index, start, end in zip(indices, starts, starts[1:], strict=False):
+            held = self.held
+            transient = self.add(index, end - start, piled_up=True)
+            if transient and end - start <= self.bucket_size:
+                # The bucket is reduced before the gradient is copied into it.
+                transient += self.grad * (end - start)
+            transient = max(transient, held - self.held)
+            if self.buffers + self.own_buffer + self.held + transient > best.total:
+                best = self.level(transient)
+        last = self.level(self.reduce())
+        return last if last.total > best.total else best
+
+
+@lru_cache(maxsize=4096)
+def worst_rank(groups: Layout, ranks: int) -> int:
+    """The rank whose partition touches the most gradient elements: straddling tensors are kept whole.
+
+    Ranks are alike except for what lies in their partition, so only the edges of large tensors matter.
+    """
+    size = zero12_partition_numel(groups.trainable, ranks)
+    _, starts = edges_of(groups)
+    candidates = {0, ranks - 1}
+    for edge in starts[:-1]:
+        candidates.update((min(edge // size, ranks - 1), min(max(0, edge - 1) // size, ranks - 1)))
+
+    def owned(rank: int) -> int:
+        first, last = _touched(starts, size, rank)
+        return starts[last] - starts[first] if last > first else 0
+
+    return min(candidates, key=lambda rank: (-owned(rank), rank))
