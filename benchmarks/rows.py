@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 from rowmodels import model_of
-from rowwords import NoPlanError, Row, attention_of, everything, implementation_of, text
+from rowwords import UNREADABLE, NoPlanError, Row, attention_of, everything, implementation_of, text, wrong_kind
 
 from zplan.errors import ZplanError
 from zplan.inputs.presets import GPUS, find, list_gpus, load_gpu
@@ -90,6 +90,8 @@ def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
         job = _job(row, model.family, engine, stage, notes, memory)
     except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
+    except UNREADABLE as error:
+        return Skipped(id=str(row["id"]), why=wrong_kind(error))
     plan = Plan(model=model, cluster=cluster, job=job)
     return RowPlan(id=str(row["id"]), plan=plan, replicas=replicas, notes=tuple(notes))
 
