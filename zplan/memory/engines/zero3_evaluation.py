@@ -34,16 +34,17 @@ class _Evaluation(_Coordinator):
         self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
     ) -> None:
         super().__init__(trace, weights, options, kept)
-        self.decided: dict[tuple[int, int, str], list[int]] = {}
+        self.decided: dict[tuple[int, int, int], list[int]] = {}
 
     def release(self, step: _Step) -> None:
         """Releases what was decided the first time."""
         module = (step.number, step.op.module)
+        key = (self.step, *module)
         own = [place + step.offset for place in step.op.own]
-        free = self.decided.get((self.step, *module))
+        free = self.decided.get(key)
         if free is None:
             free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
-            self.decided[(self.step, *module)] = free
+            self.decided[key] = free
         for place in own:
             self.active[place].discard(module)
         for place in free:
