@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from rows import DEFAULT_CHECKPOINTING, UNSAID_ADAMW, UNSAID_CHECKPOINTING, RowPlan, Skipped, load_rows, row_plan
+from rowwords import UNREADABLE, section, wrong_kind
 
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
@@ -67,12 +68,19 @@ class Answer:
 
 def is_counted(row: Mapping[str, Any]) -> bool:
     """Core rows without tensor, pipeline or context parallelism."""
-    parallel = row.get("parallel") or {}
-    return bool(row.get("core")) and not any(int(parallel.get(name) or 1) > 1 for name in SPLITS)
+    parallel = section(row, "parallel")
+    return bool(row.get("core")) and not any(str(parallel.get(name) or 1) not in ("0", "1") for name in SPLITS)
 
 
 def answer(row: Mapping[str, Any]) -> Answer | Skipped:
-    """Predicts one row."""
+    """Predicts one row; a row that cannot be read is skipped, and says so."""
+    try:
+        return _answer(row)
+    except UNREADABLE as error:
+        return Skipped(id=str(row["id"]), why=wrong_kind(error))
+
+
+def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     made = row_plan(row, memory=True)
     if isinstance(made, Skipped):
         return made
@@ -81,7 +89,7 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         without = [estimate(plan) for plan in _alternatives(made)]
     except ZplanError as error:
         return Skipped(id=made.id, why=str(error))
-    measured = row.get("measured") or {}
+    measured = section(row, "measured")
     kind = str(measured.get("kind_class")) if measured.get("kind_class") else None
     value = row.get("measured_gib_per_gpu")
     if not isinstance(value, int | float):

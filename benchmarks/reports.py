@@ -23,7 +23,8 @@ from typing import Any
 
 from reportplans import Meant, meant
 from reportwords import Claim, Report, claims, failing_phase, quoted, used_bytes
-from rows import NoPlanError, load_rows
+from rows import load_rows
+from rowwords import UNREADABLE, NoPlanError, section, wrong_kind
 
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
@@ -98,7 +99,7 @@ def _check_consistent(report: Report, results: Sequence[Estimate]) -> None:
         NoPlanError: it was.
     """
     used, least = used_bytes(report), results[0].runtime.device_low_bytes
-    measured = report["outcome"].get("measured") or {}
+    measured = section(report["outcome"], "measured")
     if used is not None and "tried_gib" not in measured and used < 0.9 * least:
         raise NoPlanError(
             f"trained in {used / GIB:.1f} GiB, of which its setting needs {least / GIB:.1f}: something (offload) is not said"
@@ -210,6 +211,9 @@ def run(path: Path | None) -> dict[str, Any]:
             verdict, why, answered = judge(report)
         except (NoPlanError, ZplanError) as error:
             unanswered.append({"id": report["id"], "why": str(error)})
+        except UNREADABLE as error:
+            unanswered.append({"id": report["id"], "why": wrong_kind(error)})
+            continue
         else:
             count["right"] += verdict == "right"
             count["claims"] += len(answered)
@@ -218,12 +222,11 @@ def run(path: Path | None) -> dict[str, Any]:
             _count_more(report, answered, count)
             if any(recommends_failure(claim, results) for claim, results in answered):
                 advised.append(report["id"])
-        if quoted(report) is None:
-            continue
         try:
-            count["first"] += names_the_term(report)
-            count["terms"] += 1
-        except (NoPlanError, ZplanError):
+            if quoted(report) is not None:
+                count["first"] += names_the_term(report)
+                count["terms"] += 1
+        except (NoPlanError, ZplanError, *UNREADABLE):
             continue
     return {
         "reports": len(reports),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from rowwords import NoPlanError
+from rowwords import NoPlanError, section
 
 Report = Mapping[str, Any]
 LISTS = ("gpus", "gpu", "gpu_mem_gb", "host_ram_gb", "nodes", "stage", "offload", "params_b", "micro_batch", "seq_len")
@@ -143,7 +143,7 @@ def _mentions_offload(words: str, setup: Mapping[str, Any]) -> bool:
 
 def used_bytes(report: Report) -> float | None:
     """What one GPU used in the run that the report is about, if it gives one figure."""
-    measured = report["outcome"].get("measured") or {}
+    measured = section(report["outcome"], "measured")
     found = [
         float(value) * UNIT_BYTES[key.rpartition("_")[2]]
         for key, value in measured.items()
@@ -154,7 +154,7 @@ def used_bytes(report: Report) -> float | None:
 
 def quoted(report: Report) -> str | None:
     """The allocation that failed, as the message prints it."""
-    measured = report["outcome"].get("measured") or {}
+    measured = section(report["outcome"], "measured")
     for unit, printed in (("gib", "GiB"), ("mib", "MiB"), ("gb", "GiB"), ("mb", "MiB")):
         value = measured.get(f"tried_{unit}")
         if isinstance(value, int | float):

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 from rowmodels import model_of
-from rowwords import NoPlanError, Row, attention_of, everything, implementation_of, text
+from rowwords import UNREADABLE, NoPlanError, Row, attention_of, everything, implementation_of, text, wrong_kind
 
 from zplan.errors import ZplanError
 from zplan.inputs.presets import GPUS, find, list_gpus, load_gpu
@@ -90,6 +90,8 @@ def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
         job = _job(row, model.family, engine, stage, notes, memory)
     except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
+    except UNREADABLE as error:
+        return Skipped(id=str(row["id"]), why=wrong_kind(error))
     plan = Plan(model=model, cluster=cluster, job=job)
     return RowPlan(id=str(row["id"]), plan=plan, replicas=replicas, notes=tuple(notes))
 
@@ -243,11 +245,23 @@ def optimizer_of(row: Row, notes: list[str]) -> str:
     return "adamw"
 
 
+def _reentrant(row: Row) -> bool:
+    """Whether transformers' own checkpoints were reentrant: before version 5 unless told otherwise.
+
+    They lie around a block's unit. A checkpoint wrapper of torch lies inside it, where that makes no difference.
+    """
+    words = everything(row)
+    if "hf gradient checkpointing" not in words:
+        return False
+    said = re.search(r"(non-|no_|not )?reentrant", words)
+    return said[1] is None if said is not None else OLD_TORCH.search(words) is not None
+
+
 def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
     words = text(row, "act_ckpt")
     if words.startswith("full"):
         notes.extend([DEFAULT_CHECKPOINTING] if "default" in words else [])
-        return Checkpointing(kind="full", offloaded=_offloads_activations(row))
+        return Checkpointing(kind="full", offloaded=_offloads_activations(row), reentrant=_reentrant(row))
     if words.startswith("selective-op"):
         return Checkpointing(kind="selective-op")
     if words.startswith("none"):

@@ -11,6 +11,21 @@ from zplan.spec import Attention
 Row = Mapping[str, Any]
 
 
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError)
+"""What a row raises whose fields are missing or of another kind; one such row must not end a whole run."""
+
+
+def wrong_kind(error: Exception) -> str:
+    """Why such a row is not answered."""
+    return f"a field is missing or of the wrong kind ({type(error).__name__}: {' '.join(str(error).split())[:80]})"
+
+
+def section(row: Row, key: str) -> Row:
+    """A mapping within a row; empty where there is none."""
+    value = row.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
 class NoPlanError(Exception):
     """Why a row has no plan."""
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from fit import leave_one_source_out
 from rows import Skipped, load_rows, row_plan
+from rowwords import UNREADABLE, section, wrong_kind
 
 from zplan.advice.timing import step_time
 from zplan.spec import Plan
@@ -66,7 +67,14 @@ def measured_rate(row: Mapping[str, Any], plan: Plan) -> float | str:
 
 
 def answer(row: Mapping[str, Any]) -> Answer | Skipped:
-    """Predicts one row."""
+    """Predicts one row; a row that cannot be read is skipped, and says so."""
+    try:
+        return _answer(row)
+    except UNREADABLE as error:
+        return Skipped(id=str(row["id"]), why=wrong_kind(error))
+
+
+def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     made = row_plan(row)
     if isinstance(made, Skipped):
         return made
@@ -116,7 +124,7 @@ def percentile(values: list[float], share: float) -> float | None:
 
 def report(path: Path | None) -> dict[str, Any]:
     """The whole answer."""
-    rows = [row for row in load_rows(path) if (row.get("throughput") or {}).get("value")]
+    rows = [row for row in load_rows(path) if section(row, "throughput").get("value")]
     results = [answer(row) for row in rows]
     answers = [one for one in results if isinstance(one, Answer)]
     errors = [abs(one.error) for one in answers]
@@ -188,7 +196,7 @@ def main() -> None:
         print(f"  {count:3d} not answered: {why}")
     if options.all:
         for row in load_rows(options.data):
-            if not (row.get("throughput") or {}).get("value"):
+            if not section(row, "throughput").get("value"):
                 continue
             one = answer(row)
             if isinstance(one, Answer):

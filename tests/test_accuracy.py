@@ -58,15 +58,25 @@ MENDED = [
     ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8, "figure": "forward"}, -1e-3, 1e-3),
     # The tied head is made whole before it is tied under zero.Init: 27.6 % too little with a small bucket.
     ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8, "figure": "init"}, -1e-4, 1e-4),
-    # Views of weights that autograd saved outlive stage 3's release of them: 3.1 % too little; now an upper bound.
-    ({"model": "falcon", "engine": "deepspeed", "stage": 3, "world": 64, "checkpointing": "every-2"}, -1e-4, 2e-2),
+    # Views of weights that autograd saved outlive stage 3's release of them: 3.1 % too little, then up to 1.8 % too much.
+    ({"model": "falcon", "engine": "deepspeed", "stage": 3, "world": 64, "checkpointing": "every-2"}, -1e-4, 1e-4),
+    ({"model": "falcon", "engine": "deepspeed", "stage": 3, "world": 64, "checkpointing": "full"}, -1e-4, 1e-4),
+    # Modules without weights prefetch, too; the loss comes after the head is released: 4.7 % too much.
+    ({"model": "phi3", "engine": "deepspeed", "stage": 3, "world": 64, "figure": "forward"}, -1e-4, 1e-4),
+    # Stage 3's F.linear hands over a gradient that autograd can add to in place: 6.4 % too much.
+    ({"model": "gemma3_text", "engine": "deepspeed", "stage": 3, "world": 8, "figure": "backward"}, -1e-4, 2e-3),
+    # A mixture of experts is gathered as a whole and let go as a whole: 2.9 % too little, and 4.2 % too much.
+    ({"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "offload": "all"}, -1e-4, 1e-3),
+    ({"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "world": 256, "rank": 255}, -1e-4, 2e-3),
+    # Frozen weights that a recomputation gathered go with the module that made it run again: 2.6 % too little.
+    ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8}, -1e-4, 1e-4),
 ]
 
 
 @pytest.mark.parametrize(
     ("marks", "low", "high"), MENDED, ids=lambda mark: mark.get("model") if isinstance(mark, dict) else ""
 )
-def test_plans_that_were_too_low_once(marks: dict[str, Any], low: float, high: float) -> None:
+def test_plans_that_were_missed_once(marks: dict[str, Any], low: float, high: float) -> None:
     figure = marks.get("figure", "peak")
 
     def fits(case: dict[str, Any]) -> bool:

@@ -129,7 +129,11 @@ TABLE: list[tuple[str, str, str]] = [
     ("estimate --params 7B --gpus 8 --stage 1 --zero-init on", "stage 3", "--zero-init"),
     ("estimate --params 7B --checkpointing every-99", "32 layers", "--checkpointing every-2"),
     ("estimate --params 7B --lora 9999", "not a low rank", "--lora 16"),
-    ("estimate --params 10K --lora 16", "trains 4.88M parameters (on the shape that --params borrows)", "leave --lora out"),
+    (
+        "estimate --params 10K --lora 16",
+        "trains 4.88M parameters (on the shape that --params borrows)",
+        "leave --lora out",
+    ),
     ("estimate --params 1M --lora 16", "more than the 1M of the model", "--lora 2"),
     ("estimate --model llama-2-7b --lora 4096", "more than the 6.74B of the model", "--lora 16"),
     ("estimate --params 7B --quantize nf4", "freezes the weights", "--quantize nf4 --lora 16"),

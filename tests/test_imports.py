@@ -84,3 +84,12 @@ def test_the_example_of_the_package_runs() -> None:
     plan = namespace["plan"]
     assert isinstance(plan, zplan.Plan)
     assert zplan.estimate(plan).allocated_peak_bytes > 0
+
+
+@pytest.mark.parametrize(
+    "module", ["states", "params", "sharding", "estimate", "elastic", "engines.zero3", "host", "verdict"]
+)
+def test_parts_of_memory_can_be_imported_first(module: str) -> None:
+    """Whichever comes first, none needs another that is still being imported."""
+    command = (sys.executable, "-c", f"import zplan.memory.{module}")
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0

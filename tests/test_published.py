@@ -534,3 +534,29 @@ def test_a_frameworks_default_checkpointing_may_be_off() -> None:
     assert isinstance(found, published.Answer) and isinstance(certain, published.Answer)
     assert (found.low, found.expected) == (certain.low, certain.expected)
     assert found.high > certain.high
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"arch": "none"},
+        {"arch": 7},
+        {"parallel": "x"},
+        {"lora": "r8", "method": "lora"},
+        {"grad_accum": "unknown"},
+        {"measured": [1]},
+        {"seq": 0},
+        {"gpu": []},
+    ],
+)
+def test_a_row_that_cannot_be_read_ends_no_run(changes: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "rows.yaml"
+    path.write_text(yaml.safe_dump([{**BASE, "id": "odd", **changes}, {**BASE, "id": "good"}]), encoding="utf-8")
+    found = published.run(path)
+    assert found["core_rows"] == 2 and found["answered"] >= 1
+
+
+def test_every_row_of_the_project_can_be_read() -> None:
+    rows = rows_module.load_rows()
+    skipped = [one for one in map(published.answer, filter(published.is_counted, rows)) if hasattr(one, "why")]
+    assert not [one for one in skipped if "wrong kind" in one.why]

@@ -24,7 +24,7 @@ from zplan.errors import ZplanError
 from zplan.inputs.cluster import build_cluster
 from zplan.inputs.presets import load_model
 from zplan.memory.estimate import estimate
-from zplan.spec import Checkpointing, Engine, Job, Loss, Offload, Plan
+from zplan.spec import Checkpointing, Engine, Job, Lora, Loss, Offload, Plan
 from zplan.units import GIB, format_bytes
 
 MODEL = load_model("llama-2-7b")
@@ -398,7 +398,7 @@ def test_plan_file_comes_first(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         ((*BASE, "--goal", "fastet"), "unknown goal", "did you mean --goal fastest"),
         ((*BASE, "--goal", "cheapest"), "without a price", "--price"),
         ((*BASE, "--price", "-1"), "--price must be a positive number", "--price 2.50"),
-        ((*BASE, "--price", "1,2,3"), "3 prices for 1 cards", "one per card"),
+        ((*BASE, "--price", "1,2,3"), "3 prices, and --gpu names 1", "one per card"),
         ((*BASE, "--global-batch", "9"), "cannot be split evenly", "--global-batch 8 or 16"),
         ((*BASE, "--goal", "max-seq", "--seq-len", "2k"), "--goal max-seq looks for what --seq-len fixes", "--seq-len"),
         ((*BASE, "--goal", "max-micro-batch", "--global-batch", "8"), "what --global-batch fixes", "--global-batch"),
@@ -476,7 +476,7 @@ def test_the_command_to_verify_carries_what_has_no_flag(capsys: pytest.CaptureFi
     assert run(["recommend", *base]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     verify = next(line for line in lines if line.startswith("zplan verify"))
-    assert verify.endswith("--ds-config ds_config.json")
+    assert verify.count("--ds-config ds_config.json") == 1
 
 
 def test_no_recommendation_is_a_setting_that_a_published_run_failed_with() -> None:
@@ -508,3 +508,32 @@ def test_no_recommendation_is_a_setting_that_a_published_run_failed_with() -> No
         assert pinned.recommended is None or pinned.recommended.memory.verdict == "tight", row["id"]
         assert free.recommended is None or free.recommended.plan.job != job, row["id"]
     assert seen >= 8
+
+
+def test_what_is_closest_to_fitting_is_measured_by_what_is_shortest() -> None:
+    """A 70B model on two 16 GB cards of a node with 32 GiB: offload all but fits the cards, and misses the RAM by far."""
+    question = _question(2, 16, host_gib=32, model=load_model("llama-2-70b"))
+    last = recommend([question]).decision[-1]
+    assert last.answer == "no" and last.shown is not None
+    need = last.shown.memory.host.per_node_bytes / (32 * GIB)
+    shortest = max(need, last.shown.high_bytes / (16 * GIB))
+    for outcome in search(question).outcomes:
+        if outcome.smallest is not None:
+            host = outcome.smallest.memory.host.per_node_bytes / (32 * GIB)
+            assert shortest <= max(host, outcome.smallest.high_bytes / (16 * GIB))
+
+
+def test_a_speed_that_is_as_good_as_equal_is_said_to_be() -> None:
+    """Adapters on two 24 GB cards: offloading their few states makes room for one sequence more, and no speed to speak of."""
+    question = _question(2, 24, gpu="rtx-4090-24g", model=load_model("llama-3.1-8b"), lora=Lora(rank=16))
+    found = recommend([question])
+    step = next(step for step in found.decision if step.question == "Is another way that fits faster?")
+    speeds = sorted(o.time.tokens_per_second_per_gpu for o in found.alternatives if o.time is not None)
+    assert found.recommended is not None and found.recommended.time is not None
+    equal = found.recommended.time.tokens_per_second_per_gpu < 1.01 * speeds[-1]
+    assert ("as good as equal" in step.because) == (step.answer.startswith("yes") and equal)
+
+
+def test_the_largest_model_says_when_nothing_larger_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["recommend", "--params", "7B", "--gpus", "64", "--gpu-mem", "80", "--goal", "largest-model"]) == 0
+    assert "the largest that was tried" in " ".join(capsys.readouterr().out.split())

@@ -280,3 +280,23 @@ def test_the_projects_own_reports() -> None:
     assert found["term_first"] == found["terms"] >= 5
     assert found["recommended_failures"] == []
     assert len(found["unanswered"]) == found["reports"] - found["answered"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"outcome": {"type": "gpu_oom", "detail": 3, "measured": "no"}},
+        {"outcome": {}},
+        {"themes": 7},
+        {"setup": {**SETUP, "gpus": {}}},
+        {"setup": {**SETUP, "params_b": 0, "model": "Qwen"}},
+    ],
+)
+def test_a_report_that_cannot_be_read_ends_no_run(changes: dict[str, Any], tmp_path: Path) -> None:
+    import yaml
+
+    path = tmp_path / "reports.yaml"
+    path.write_text(yaml.safe_dump([{**report(), **changes}, {**report(), "id": "X2"}]), encoding="utf-8")
+    found = reports.run(path)
+    assert found["reports"] == 2 and found["answered"] >= 1
+    assert len(found["unanswered"]) + found["answered"] == 2

@@ -20,7 +20,7 @@ from rich.console import Console
 from tests.handmade import PLAN
 from zplan.advice.sweep import LARGEST, SMALLEST, Axis, Cell, Edge, Sweep, frontier, sweep
 from zplan.cli.app import run
-from zplan.cli.axes import parse_axis
+from zplan.cli.axes import NAMES, parse_axis, sample
 from zplan.cli.grid import build_grid
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import build_plans
@@ -102,9 +102,12 @@ BAD: list[tuple[str, str, str]] = [
     ("--over micro-batch=a..b", "no range of numbers", "two numbers"),
     ("--over micro-batch=1..", "no range of numbers", "two numbers"),
     ("--over micro-batch=1..2..3", "no range of numbers", "two numbers"),
-    ("--over micro-batch=x", "not a whole number", "--micro-batch 4"),
+    ("--over micro-batch=x", "not a whole number", "--over micro-batch=4"),
     ("--over micro-batch=1..1000000000:1", "too many values", "larger step"),
     ("--over params=1B..2T", "mixes units", "one unit"),
+    ("--over stage=0..9", "unknown stage '4'", "as in --over stage=0"),
+    ("--over engine=fsdp", "unknown engine", "--over engine=fsdp2"),
+    ("--over micro-batch=1..1000000", "at most 65,536", "--over micro-batch=4"),
     ("--over gpu=a100-80g,h1000", "h1000", "h100"),
     ("--over model=llama-2-7b,lama-2-7b", "lama-2-7b", "llama-2-7b"),
     ("--over compile=maybe", "unknown setting", "--over compile=on"),
@@ -392,3 +395,13 @@ def test_without_a_model_it_goes_on_from_the_last_plan(capsys: pytest.CaptureFix
     value = json.loads(capsys.readouterr().out)
     assert [cell["at"] for cell in value["cells"]] == [{"micro_batch": 1}, {"micro_batch": 2}]
     assert "the plan of the last estimate" in value["assumptions"][0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sample_of_every_option_is_an_axis(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ds_config.json").write_text("{}", encoding="utf-8")
+    typed = sample(name).removeprefix("--over ")
+    axis = parse_axis(typed)
+    assert axis.axis.flag == name
+    assert len(axis.words) >= (1 if name == "ds-config" else 2)

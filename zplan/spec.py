@@ -270,6 +270,8 @@ class Checkpointing:
     """With ``every-k``: one block in k is checkpointed."""
     offloaded: bool = False
     """What checkpointed blocks keep waits in host RAM."""
+    reentrant: bool = False
+    """Torch's older way, around each block (``use_reentrant=True``, transformers' default before version 5): a graph of its own."""
 
     def __str__(self) -> str:
         """As the command line spells it."""

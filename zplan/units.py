@@ -41,6 +41,24 @@ class Unit(str, Enum):
         return GIB if self is Unit.GIB else GB
 
 
+_UNSEEN = dict.fromkeys(
+    [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd"
+)
+"""Control characters but tab and line feed, and those that turn the direction of writing."""
+
+
+def visible(text: str) -> str:
+    """Text in which nothing steers a terminal or hides: names come from files that anybody may have written.
+
+    Args:
+        text: Anything.
+
+    Returns:
+        The text with a replacement character for each control character; tabs and line feeds stay.
+    """
+    return text.translate(_UNSEEN)
+
+
 def quote(text: str, limit: int = 48) -> str:
     """A user's words as they can be shown in one line of an error.
 

@@ -167,6 +167,17 @@ def _node(question: Question, outcome: Outcome, unit: Unit) -> Step:
     )
 
 
+def _short_by(shown: Priced) -> float:
+    """How many times more a plan needs than there is, of what is shortest: the card, the node's RAM, its NVMe."""
+    cluster, host = shown.plan.cluster, shown.memory.host
+    needs = (
+        (shown.high_bytes, cluster.gpu_capacity_bytes),
+        (host.per_node_bytes, cluster.host_capacity_bytes),
+        (host.nvme_per_node_bytes, cluster.nvme_capacity_bytes),
+    )
+    return max(need / there for need, there in needs if there)
+
+
 def shortfall(shown: Priced, unit: Unit = Unit.GIB) -> str:
     """Why a plan does not fit, with what is missing."""
     capacity = shown.plan.cluster.gpu_capacity_bytes or 0
@@ -187,6 +198,8 @@ def shortfall(shown: Priced, unit: Unit = Unit.GIB) -> str:
     )
 
 
+SAME_SPEED = 0.01
+"""Repeated runs differ by as much."""
 _ASK_FASTER = "Is another way that fits faster?"
 
 
@@ -212,6 +225,8 @@ def _compare(question: Question, result: SearchResult, habit: Priced, best: Pric
         f"{plan_settings(best)}, against {speed_text(habit)} with {plan_settings(habit)}; "
         f"{_waits(best)}, {_waits(habit)}"
     )
+    if best.time.tokens_per_second_per_gpu < habit.time.tokens_per_second_per_gpu * (1 + SAME_SPEED):
+        because += f"; as good as equal, so take {name} (--stage, --offload) where the other is any trouble"
     return Step(question=ask, answer=f"yes, {best.strategy.label(base)}", because=because, shown=best)
 
 
@@ -279,7 +294,9 @@ def _nothing(question: Question, result: SearchResult, unit: Unit) -> Step:
     closest = [o.smallest for o in result.outcomes if o.smallest is not None]
     if not closest:
         return Step(question="Does anything fit?", answer="no", because="no way to run it is open")
-    nearest = min(closest, key=lambda one: -one.headroom_bytes)
+    nearest = min(closest, key=_short_by)
+    tail = _host_text(question, nearest, unit)
     because = f"closest is {nearest.strategy.label(question.base.job)}: {shortfall(nearest, unit)}"
+    because += f"; {tail}" if tail else ""
     missing = max(0, -nearest.headroom_bytes)
     return Step(question="Does anything fit?", answer="no", because=because, shown=nearest, missing_bytes=missing)

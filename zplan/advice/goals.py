@@ -133,6 +133,8 @@ def _largest_model(question: Question, models: Sequence[ModelSpec]) -> Target:
         return Target(question, search(question), "no model of the family fits", None)
     larger = replace(question, base=replace(question.base, model=best))
     words = f"{best.name} ({best.params / 1e9:.3g}B parameters) is the largest of {len(models)} that fits"
+    if best is models[-1]:
+        words += ", and the largest that was tried"
     return Target(larger, search(larger), words, best.params)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import Enum
 
 from zplan.advice.sweep import Axis
@@ -27,6 +28,37 @@ COUNTS_UP = ("stage", "rank")
 """Knobs whose ranges count up by one; all others double."""
 MOST_CELLS = 100_000
 EXAMPLE = "--over micro-batch=1..16"
+SAMPLES = {
+    "params": "1B,7B",
+    "model": "gpt2,llama-2-7b",
+    "gpus": "8,16",
+    "nodes": "1,2",
+    "gpu": "a100-80g,h100-80g",
+    "gpu-mem": "40,80",
+    "node": "dgx-a100-80g,dgx-h100",
+    "host-mem": "512,1024",
+    "nvme": "1000,4000",
+    "engine": "deepspeed,fsdp2",
+    "stage": "0..3",
+    "precision": "bf16,fp16",
+    "optimizer": "adamw,sgd",
+    "micro-batch": "1..16",
+    "seq-len": "2k..32k",
+    "grad-accum": "1..8",
+    "attention": "flash,eager",
+    "loss": "standard,fused",
+    "compile": "on,off",
+    "zero-init": "on,off",
+    "rank": "0..7",
+    "ds-config": "ds_config.json",
+    "offload": "none,optimizer",
+    "offload-to": "cpu,nvme",
+    "checkpointing": "none,full",
+    "lora": "8,16",
+    "quantize": "nf4,int8",
+    "hpz": "1..8",
+}
+"""Option -> values of an axis, for hints."""
 
 _NUMBER = r"(\d+(?:\.\d+)?)([A-Za-z]*)"
 _RANGE = re.compile(rf"{_NUMBER}\.\.{_NUMBER}(?::{_NUMBER})?")
@@ -80,18 +112,30 @@ def parse_axis(text: str) -> TypedAxis:
     if not equals:
         raise ZplanError(f"--over {quote(text)} has no values", f"name an option and its values: {EXAMPLE}")
     if flag not in NAMES:
-        raise unknown(flag, NAMES, what="option to sweep over", template="--over {}=...")
+        near = get_close_matches(flag, NAMES, n=1, cutoff=0.6)
+        hint = f"did you mean {sample(near[0])}?" if near else f"one of {', '.join(NAMES)}, as in {EXAMPLE}"
+        raise ZplanError(f"unknown option to sweep over {quote(flag)}", hint)
     field = flag.replace("-", "_")
     labels: list[str] = []
     for part in rest.split(","):
         labels += _expand(part.strip(), field, flag)
     labels = list(dict.fromkeys(labels))
-    parsed = [_parse(label, field) for label in labels]
+    try:
+        parsed = [_parse(label, field) for label in labels]
+    except ZplanError as error:
+        # The option's own hint says what to type after the option; here that is said in the axis.
+        hint = re.sub(rf"--{flag} (?=[\w.])", f"--over {flag}=", error.hint)
+        raise ZplanError(error.message, hint, error.exit_code) from None
     return TypedAxis(
         axis=Axis(name=field, labels=tuple(labels), values=tuple(value for _, value, _ in parsed)),
         words=tuple(word for word, _, _ in parsed),
         changes=tuple(change for _, _, change in parsed),
     )
+
+
+def sample(flag: str) -> str:
+    """An axis that can be typed, for hints."""
+    return f"--over {flag}={SAMPLES[flag]}"
 
 
 def _expand(part: str, field: str, flag: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from zplan.cli.axes import EXAMPLE, MOST_CELLS, TypedAxis, parse_axis
+from zplan.cli.axes import EXAMPLE, MOST_CELLS, TypedAxis, parse_axis, sample
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import Request, plans_of, read_request
 from zplan.cli.rules import SHARDING
@@ -68,7 +68,7 @@ def _axes(options: PlanOptions, over: Sequence[str]) -> list[TypedAxis]:
     for name in names:
         flag = name.replace("_", "-")
         if names.count(name) > 1:
-            raise ZplanError(f"--over {flag} is given twice", f"put all values into one: --over {flag}=...")
+            raise ZplanError(f"--over {flag} is given twice", f"put all values into one, as in {sample(flag)}")
         if getattr(options, name):
             raise ZplanError(f"--{flag} and --over {flag} contradict each other", f"leave --{flag} out")
     if len(axes) > MOST_AXES:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from io import StringIO
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from zplan.errors import ZplanError
+from zplan.units import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -37,17 +38,19 @@ def closed_pipe() -> None:
     discard(sys.stdout)
 
 
-def emit(text: str) -> None:
+def emit(text: str, *, drawn: bool = False) -> None:
     """Write an answer to stdout; a reader that has gone is no error.
 
     Args:
         text: The whole answer.
+        drawn: Its control characters are ours; otherwise there are none.
 
     Raises:
         ZplanError: stdout cannot be written to, say because the disk is full.
     """
     if sys.stdout is None:
         return
+    text = text if drawn else visible(text)
     try:
         try:
             sys.stdout.write(text)
@@ -85,12 +88,20 @@ def draw(paint: Callable[[Console], None]) -> None:
         paint: Draws on the console it is given.
     """
     from rich.console import Console
+    from rich.segment import Segment
+
+    class Guarded(Console):
+        """A console on which no name can steer the terminal."""
+
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
 
     stdout = sys.stdout
     # The real console knows the terminal (width, colours, NO_COLOR, FORCE_COLOR); the drawing goes to memory, so that
     # an answer is written whole or not at all.
     terminal = Console(file=stdout, highlight=False)
-    console = Console(
+    console = Guarded(
         file=_Memory(sys.stdout),
         width=max(terminal.width, _NARROWEST),
         force_terminal=terminal.is_terminal,
@@ -107,4 +118,4 @@ def draw(paint: Callable[[Console], None]) -> None:
     text = capture.get()
     if not terminal.is_terminal:
         text = "".join(line.rstrip() + "\n" for line in text.splitlines())
-    emit(text)
+    emit(text, drawn=True)

@@ -1,6 +1,7 @@
 """``zplan recommend``: the plan to run, the reasons, and its config."""
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -209,7 +210,8 @@ def _prices(text: str | None, questions: "Sequence[Question]") -> list[float | N
     words = text.split(",")
     if len(words) not in (1, len(questions)):
         raise ZplanError(
-            f"--price gives {len(words)} prices for {len(questions)} cards", "give one price, or one per card of --gpu"
+            f"--price gives {len(words)} prices, and --gpu names {len(questions)}",
+            "give one price, or one per card of --gpu",
         )
     prices: list[float | None] = [_price(word) for word in words]
     return prices * len(questions) if len(prices) == 1 else prices
@@ -305,11 +307,12 @@ def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, A
     best = found.recommended
     if best is None:
         return []
-    line = _flags(best.plan, options)
+    flags = partial(_flags, best.plan, other_model=found.goal.value == "largest-model")
+    line = flags(options)
     name = {"deepspeed": "ds_config.json", "accelerate": "accelerate.yaml"}.get(config.get("format", ""), "config.json")
     # No option says buckets and ratios: without the file another plan would be verified.
     tuned = config.get("format") == "deepspeed" and best.plan.job.deepspeed != found.question.base.job.deepspeed
-    told = _flags(best.plan, replace(options, ds_config=written or name)) if tuned else line
+    told = flags(replace(options, ds_config=written or name)) if tuned else line
     commands = [f"zplan verify {told}"]
     if config.get("path"):
         return [f"# {config['path']} written ({config['format']})", *(f"# {n}" for n in config["notes"]), *commands]
@@ -318,15 +321,17 @@ def _commands(found: "Recommendation", options: PlanOptions, config: dict[str, A
     return commands
 
 
-def _flags(plan: "Plan", options: PlanOptions) -> str:
-    """The recommended plan in the words of the options: what was typed, and what was found."""
+def _flags(plan: "Plan", options: PlanOptions, *, other_model: bool) -> str:
+    """The recommended plan in the words of the options: what was typed, and what was found.
+
+    ``other_model``: the model was found, too.
+    """
     import shlex
 
     job, cluster = plan.job, plan.cluster
     words = {f.name: getattr(options, f.name) for f in fields(PlanOptions)}
-    words["params" if options.params is not None else "model"] = (
-        plan.model.name if options.params is not None or plan.model.name != _tail(options.model) else options.model
-    )
+    if other_model:
+        words["params" if options.params is not None else "model"] = plan.model.name
     words.update(
         gpus=str(cluster.gpus),
         nodes=words["nodes"] if options.gpus is not None and options.gpus == str(cluster.gpus) else None,
@@ -346,7 +351,3 @@ def _flags(plan: "Plan", options: PlanOptions) -> str:
         flag = "--" + name.replace("_", "-")
         parts += [flag] if word is True else [f"{flag} {shlex.quote(word)}"] if word else []
     return " ".join(parts)
-
-
-def _tail(name: str | None) -> str:
-    return (name or "").rpartition("/")[2].lower()

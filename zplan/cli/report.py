@@ -8,7 +8,7 @@ from typer import Option
 
 from zplan.cli.command import Command, takes_options
 from zplan.cli.options import OUTPUT, PlanOptions
-from zplan.cli.output import emit
+from zplan.cli.output import emit, one_line
 from zplan.cli.parse import parse_word
 from zplan.cli.plan import PlanSet, build_plans
 from zplan.cli.start import with_start
@@ -73,7 +73,7 @@ def report(plan: PlanOptions, output: ReportOptions) -> ExitCode:
     from zplan.export.files import save_text
 
     saved = save_text(DEFAULT_FILE if output.output is None else output.output, page, force=output.force)
-    typer.echo(f"{saved} written", err=True)
+    typer.echo(one_line(f"{saved} written"), err=True)
     return ExitCode.OK
 
 

@@ -8,10 +8,10 @@ from typer import Option
 
 from zplan.cli.command import Command, takes_options
 from zplan.cli.options import OUTPUT, PlanOptions
-from zplan.cli.output import draw, emit
+from zplan.cli.output import draw, emit, one_line
 from zplan.cli.parse import parse_word
 from zplan.errors import ExitCode, ZplanError
-from zplan.units import Unit
+from zplan.units import Unit, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,13 +120,13 @@ def _start(plan: PlanOptions, over: "Sequence[str]") -> tuple[PlanOptions, str |
 
 def _tell(line: str) -> None:
     """What is said beside the answer."""
-    typer.echo(line, err=True)
+    typer.echo(one_line(line), err=True)
 
 
 def _svg(found: "Sweep", edge: "Frontier | None", unit: Unit) -> bytes:
     from zplan.render.heatmap import sweep_svg
 
-    return sweep_svg(found, edge, unit=unit).encode()
+    return visible(sweep_svg(found, edge, unit=unit)).encode()
 
 
 def _png(found: "Sweep", edge: "Frontier | None", unit: Unit) -> bytes:

@@ -9,12 +9,12 @@ import shlex
 from pathlib import Path
 
 from zplan.errors import ZplanError
-from zplan.units import quote
+from zplan.units import quote, visible
 
 
 def save_text(path: str | Path, text: str, *, force: bool = False) -> Path:
     """Write a text file as UTF-8; see :func:`save_bytes`."""
-    return save_bytes(path, text.encode("utf-8"), force=force)
+    return save_bytes(path, visible(text).encode("utf-8", "replace"), force=force)
 
 
 def save_bytes(path: str | Path, data: bytes, *, force: bool = False) -> Path:

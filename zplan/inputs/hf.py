@@ -279,5 +279,5 @@ def _name(given: Path) -> str:
     resolved = given.absolute()
     folder = resolved.parent if resolved.name == "config.json" else resolved
     if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
-        return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
-    return folder.name.removesuffix(".json") or str(given)
+        return _printable(folder.parent.parent.name.removeprefix("models--").replace("--", "/"))
+    return _printable(folder.name.removesuffix(".json") or str(given))

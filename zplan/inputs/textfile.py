@@ -27,6 +27,8 @@ def read_text(path: str | Path, *, name: str, expected: str) -> str:
         ZplanError: not there, not a regular file, unreadable, above ``MAX_BYTES``, not UTF-8, or empty.
     """
     hint = f"expected {expected}"
+    if not str(path).strip():
+        raise ZplanError("the name of a file is empty", hint)
     try:
         # Looked at before it is opened: opening a pipe blocks, and a huge file need not be read to be refused.
         status = Path(path).stat()

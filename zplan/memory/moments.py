@@ -7,7 +7,7 @@ largest moment, never a sum of terms that do not live at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import overload
 
 from zplan.spec import Plan
@@ -267,7 +267,7 @@ class Estimate:
     worst_rank: int
     worst_rank_peak_bytes: int
     verdict: str | None
-    why: Callable[[], str | None] = _no_reason
+    why: Callable[[], str | None] = field(default=_no_reason, compare=False, repr=False)
     """Puts ``verdict_because`` into words; few of a sweep's are read."""
     beyond: tuple[PhaseNeed, ...] = ()
     """Phases beside the step, where they were asked for."""

@@ -9,7 +9,7 @@ from math import prod
 
 from zplan.memory.activations.find import module_of
 from zplan.memory.adapted import Adapter, with_adapters
-from zplan.spec import Lora, ModelSpec, Weight, WeightKind
+from zplan.spec import Job, Lora, ModelSpec, Offload, Weight, WeightKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +132,12 @@ def layout(model: ModelSpec, lora: Lora | None = None) -> Layout:
         tied=model.tied_embeddings,
         head_numel=max((t.numel for t in (stem if model.tied_embeddings else head).tensors), default=0),
     )
+
+
+def keeps_fp32_adapters(job: Job) -> bool:
+    """Whether adapters stay fp32 beside a 16-bit base at stage 3, as peft makes them.
+
+    Offloaded parameters are copied into one flat buffer of the model's dtype, adapters with them (DeepSpeed ``stage3.py``,
+    ``_create_fp16_partitions_with_defragmentation``, ``_move_to_flat_buffer``); on the GPU each keeps its own.
+    """
+    return job.lora is not None and job.offload is not Offload.ALL

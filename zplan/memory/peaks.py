@@ -64,7 +64,7 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
         # The frames of stem and blocks are gone before the head's matrix is used; instants before that hold them themselves.
         below = stack.stored_bytes(depth, forward) - (stack.frames_bytes if forward else 0)
     elif not forward:
-        waiting = stack.head.held_grad_bytes
+        waiting, below = stack.head.held_grad_bytes, stack.retained_bytes(-1)
     own = TermKey.ACTIVATIONS if stem else TermKey.LOGITS if forward else TermKey.LOGITS_GRAD
     total = stack.inputs_bytes + below + waiting + max(best, 0)
     return Best(total, own, depth, chosen, engine, waiting)
@@ -72,12 +72,13 @@ def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
 
 def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
     """Largest instant over all blocks."""
-    kept = stack.kept_forward if forward else stack.kept_backward
+    kept = stack.kept_forward if forward else stack.kept_blocks
     per_layer, below = kept.linear, kept.below
+    deepest = max(below) if per_layer is None else (len(stack.layers) - 1) * per_layer
     best, best_index, chosen, engine = -1, 0, NOBODY, NOTHING
     pieces = stack.forward if forward else stack.backward
     for variant, levels in enumerate(track.blocks):
-        reach = track.most[variant + 2] + (below[-1] if per_layer is None else (len(stack.layers) - 1) * per_layer)
+        reach = track.most[variant + 2] + deepest
         candidates = pieces[variant + 2][track.by]
         if track.after:
             candidates = (_after(stack.variants[variant]), *candidates)
@@ -163,6 +164,8 @@ def _terms(run: Pass, stack: Stack, forward: bool, best: Best) -> dict[str, int]
     terms = dict(run.base)
     for key, size in _stored_terms(stack, best.depth, forward).items():
         terms[key] = terms.get(key, 0) + size
+    if not forward:
+        terms[TermKey.CHECKPOINTS] = terms.get(TermKey.CHECKPOINTS, 0) + stack.retained_bytes(best.depth)
     for key, size in (
         (TermKey.INPUTS, stack.inputs_bytes),
         (best.own, best.candidate.activation_bytes),

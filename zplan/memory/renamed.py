@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.params import Layout
+from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.sharding import zero3_partition_numel, zero12_flat_numel
-from zplan.memory.states import keeps_fp32_adapters
 from zplan.memory.timeline import Pass
 from zplan.spec import Engine, Job, Offload
 

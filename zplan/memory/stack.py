@@ -7,17 +7,17 @@ from functools import lru_cache
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
-from zplan.memory.activations.find import module_of
+from zplan.memory.activations.find import has_tables, module_of
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.adapted import ALL_LINEAR, adapter
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory, StateBytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import layout
+from zplan.memory.params import keeps_fp32_adapters, layout
 from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
-from zplan.memory.states import keeps_fp32_adapters, state_sizes
+from zplan.memory.states import state_sizes
 from zplan.memory.timeline import Stack, StackShape
 from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision
 
@@ -64,6 +64,8 @@ class CodeFacts:
     torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
     casts_inputs: bool = False
     """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
+    leaves_inputs: bool = False
+    """Recomputed blocks leave their input and its gradient behind until backward ends (see :func:`_leaves_inputs`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,14 +110,30 @@ def _static_facts(job: Job) -> JobFacts:
     )
     casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
     own_linear = stage3 and job.deepspeed.memory_efficient_linear
-    facts = _code_facts(code, states.compute, wide, own_linear, casts)
+    mode = ComputeMode.WIDE if wide and own_linear and job.quantize is None else states.compute
+    wide = wide and mode is not ComputeMode.WIDE
+    facts = _code_facts(code, mode, wide, own_linear, casts, _leaves_inputs(job))
     return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
 
 
 @lru_cache(maxsize=1024)
-def _code_facts(job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool) -> CodeFacts:
+def _code_facts(
+    job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool, leaves_inputs: bool
+) -> CodeFacts:
     each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs)
+    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs, leaves_inputs)
+
+
+def _leaves_inputs(job: Job) -> bool:
+    """Whether recomputed blocks leave their inputs and their gradients behind: FSDP1, frozen units, reentrant checkpoints.
+
+    A unit whose flat parameter is frozen waits for the gradients of its inputs with a hook that lives until the end of backward.
+    Inside a reentrant checkpoint these inputs are leaves, and the hook holds them through their gradient accumulators.
+    Source: torch ``distributed/fsdp/_runtime_utils.py`` (``_register_post_backward_reshard_only_hook``, removed in
+    ``_finalize_params``), ``autograd/graph.py`` (``register_multi_grad_hook``), ``utils/checkpoint.py`` (``detach_variable``).
+    """
+    frozen_units = job.engine is Engine.FSDP1 and job.lora is not None and job.lora.own_units
+    return frozen_units and job.checkpointing.reentrant
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -201,10 +219,11 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     """The kernel that a block's attention comes down to.
 
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
-    attention; a window shorter than the sequence needs a mask (transformers ``masking_utils.py``, ``_ignore_causal_mask_sdpa``).
+    attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``,
+    ``_ignore_causal_mask_sdpa``).
     """
     masked = module_of(block.implementation) in ALWAYS_MASKED
-    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len <= block.sliding_window):
+    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len < block.sliding_window):
         return Attention.FLASH
     return attention
 
@@ -220,6 +239,10 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         seq: Tokens per sequence.
     """
     shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
+    attention = max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index)
+    wide = facts.wide_adapters
+    if mode is ComputeMode.WIDE and not has_tables(model.block_kinds[0].implementation, mode, True, attention):
+        mode, wide = ComputeMode.CAST, True
     adapters = 0 if job.lora is None else job.lora.rank
     pieces = tuple(
         block_memory(
@@ -236,7 +259,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         )
         for kind, flag in shape.variants
     )
-    if facts.wide_adapters and job.lora is not None:
+    if wide and job.lora is not None:
         pieces = tuple(
             _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
             for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
@@ -255,7 +278,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         model,
         micro_batch=batch,
         seq_len=seq,
-        attention=max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index),
+        attention=attention,
         mode=mode,
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
@@ -264,10 +287,21 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     )
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
-    if facts.own_linear and job.lora is not None and job.loss in (Loss.STANDARD, Loss.IN_PLACE):
+    if (
+        facts.own_linear
+        and job.lora is not None
+        and mode is not ComputeMode.WIDE
+        and job.loss in (Loss.STANDARD, Loss.IN_PLACE)
+    ):
         head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
     scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch)
+    retained: tuple[int, ...] = ()
+    if facts.leaves_inputs:
+        retained = tuple(
+            piece.kept_bytes + piece.input_grad_bytes if flag else 0
+            for piece, flag in zip(pieces, shape.checkpointed, strict=True)
+        )
+    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
 
 
 @lru_cache(maxsize=2048)

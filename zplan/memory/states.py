@@ -9,7 +9,7 @@ from zplan.memory.moments import ModelStates
 from zplan.memory.optimizers import OptimizerSpec, factored_bytes, state_bytes, whole_state_bytes
 from zplan.memory.params import Layout, Piece
 from zplan.memory.sharding import share
-from zplan.spec import Engine, Job, Offload, Precision
+from zplan.spec import Engine, Job, Precision
 
 if TYPE_CHECKING:
     from zplan.memory.engines.base import StateBytes
@@ -58,15 +58,6 @@ def _shapes(piece: Piece) -> list[tuple[int, ...]]:
 def has_16bit_base(job: Job) -> bool:
     """Whether adapters train on a base in 16 bits; not one whose norms and embeddings are fp32 beside packed weights."""
     return job.lora is not None and job.quantize is None and not job.lora.fp32_base
-
-
-def keeps_fp32_adapters(job: Job) -> bool:
-    """Whether adapters stay fp32 beside a 16-bit base at stage 3, as peft makes them.
-
-    Offloaded parameters are copied into one flat buffer of the model's dtype, adapters with them (DeepSpeed ``stage3.py``,
-    ``_create_fp16_partitions_with_defragmentation``, ``_move_to_flat_buffer``); on the GPU each keeps its own.
-    """
-    return job.lora is not None and job.offload is not Offload.ALL
 
 
 def state_sizes(job: Job) -> StateBytes:

@@ -221,13 +221,10 @@ def _beside(instants: Sequence[Instant], frames: int, scores: int) -> list[Insta
     found: list[Instant] = []
     heads = {instant.module for instant in instants} - {""}
     left = False
-    for instant in instants:
-        left = left or instant.module in heads
-        if not left:
-            instant = instant._replace(
-                activation_bytes=instant.activation_bytes + frames - scores, score_bytes=instant.score_bytes + scores
-            )
-        found.append(instant)
+    for one in instants:
+        left = left or one.module in heads
+        beside = one.activation_bytes + frames - scores
+        found.append(one if left else one._replace(activation_bytes=beside, score_bytes=one.score_bytes + scores))
     return found
 
 
@@ -242,9 +239,11 @@ class Stack:
         "head",
         "inputs_bytes",
         "kept_backward",
+        "kept_blocks",
         "kept_forward",
         "layers",
         "memo",
+        "retained",
         "scratch_bytes",
         "stem",
         "variants",
@@ -258,6 +257,7 @@ class Stack:
         shape: StackShape,
         inputs_bytes: int,
         scratch_bytes: int = 0,
+        retained: tuple[int, ...] = (),
     ) -> None:
         self.stem, self.variants, self.head = stem, variants, head
         self.layers, self.checkpointed = shape.layers, shape.checkpointed
@@ -273,6 +273,14 @@ class Stack:
         """What was found for an engine's track, in backward and in forward (see ``peaks``)."""
         self.kept_forward = _kept_below(stem, variants, shape.layers, True)
         self.kept_backward = _kept_below(stem, variants, shape.layers, False)
+        self.retained = _summed_from_above([retained[variant] for variant in shape.layers]) if any(retained) else ()
+        """Bytes that each layer and those above it leave behind in backward; empty where nothing is left."""
+        self.kept_blocks = self.kept_backward
+        """What is stored while a block runs backward: below it, and what blocks above it have left."""
+        if self.retained:
+            stem_bytes = self.kept_backward.stem
+            below = [self.stored_bytes(layer, False) - stem_bytes for layer in range(len(self.layers))]
+            self.kept_blocks = Kept(stem_bytes, None, tuple(b + self.retained_bytes(i) for i, b in enumerate(below)))
         frames, scores = frame_bytes(stem, variants, shape.layers)
         self.frames_bytes = frames
         if frames:
@@ -282,6 +290,18 @@ class Stack:
         """What the stem and the first layers hold."""
         kept = self.kept_forward if forward else self.kept_backward
         return kept.stem + (layers_below * kept.linear if kept.linear is not None else kept.below[layers_below])
+
+    def retained_bytes(self, depth: int) -> int:
+        """What layers above one have left behind in backward; -1 for the stem, L for the head."""
+        return self.retained[depth + 1] if self.retained and depth < len(self.layers) else 0
+
+
+def _summed_from_above(sizes: Sequence[int]) -> tuple[int, ...]:
+    """For each layer the sum of its size and those above it; 0 at the end."""
+    sums = [0]
+    for size in reversed(sizes):
+        sums.append(sums[-1] + size)
+    return tuple(reversed(sums))
 
 
 @dataclass(frozen=True, slots=True)

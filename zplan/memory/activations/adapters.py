@@ -84,7 +84,7 @@ def input_sizes(weights: Sequence[Weight], *, with_attention: bool) -> list[int]
     for name, weight in layers.items():
         group = _input_of(name, one_norm, layers)
         if group or with_attention:
-            found[group] = 2 * (weight.shape[0] if weight.kind is WeightKind.CONV1D else weight.shape[1])
+            found[group] = _fan_in_bytes(weight)
     return list(found.values())
 
 
@@ -98,7 +98,13 @@ def layer_of(module: str) -> str:
 
 
 def without(
-    weights: Sequence[Weight], order: Sequence[str], lora: Lora, family: str, *, keeps_inputs: bool = False
+    weights: Sequence[Weight],
+    order: Sequence[str],
+    lora: Lora,
+    family: str,
+    *,
+    keeps_inputs: bool = False,
+    wide: bool = False,
 ) -> Without | None:
     """Returns what is missing against adapters on every linear layer; None where nothing is.
 
@@ -108,6 +114,7 @@ def without(
         lora: The adapters.
         family: The ``model_type``.
         keeps_inputs: Frozen layers keep their inputs, too (DeepSpeed ``LinearFunctionForZeroStage3``).
+        wide: Adapters are fp32, and each casts its input for itself.
     """
     everywhere = replace(lora, targets=ALL_LINEAR)
     layers = {w.name.removesuffix(".weight"): w for w in weights if has_adapter(w, everywhere, family)}
@@ -123,10 +130,16 @@ def without(
     saved = {}
     for group, readers in inputs.items():
         if group and not keeps_inputs and all(name in absent for name in readers):
-            fan = layers[readers[0]].shape
-            saved[readers[0]] = 2 * (fan[0] if layers[readers[0]].kind is WeightKind.CONV1D else fan[1])
+            saved[readers[0]] = _fan_in_bytes(layers[readers[0]])
+    if wide:
+        saved = {name: 2 * size for name, size in ((n, _fan_in_bytes(layers[n])) for n in absent)}
     positions = {name: index for index, name in enumerate(running)}
-    return Without(running, absent, 2 * lora.rank, saved, positions)
+    return Without(running, absent, (4 if wide else 2) * lora.rank, saved, positions)
+
+
+def _fan_in_bytes(weight: Weight) -> int:
+    """Bytes per token of what a layer reads, in 16 bits."""
+    return 2 * (weight.shape[0] if weight.kind is WeightKind.CONV1D else weight.shape[1])
 
 
 def _input_of(name: str, one_norm: bool, layers: Mapping[str, Weight]) -> str:

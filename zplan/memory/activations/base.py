@@ -39,6 +39,9 @@ class ComputeMode(str, Enum):
     MIXED = "mixed"
     """16-bit weights under ``torch.autocast``: FSDP1 as accelerate sets it up. Where norms or activations have fp32 forms under
     autocast, they keep fp32 tensors that plain 16-bit code does not; families without such code share the tables of ``cast``."""
+    WIDE = "wide"
+    """16-bit weights with fp32 adapters, without autocast, under DeepSpeed's own ``F.linear``: stage 3 leaves adapters as peft
+    makes them, and each casts its input. With adapters only."""
     FP32 = "fp32"
     """Everything in fp32."""
 

@@ -65,6 +65,12 @@ def way_key(attention: Attention, checkpointed: bool, tables: Shelf | None = Non
     return attention.value + (" checkpointed" if checkpointed else "")
 
 
+def has_tables(implementation: str, mode: ComputeMode, lora: bool, attention: Attention) -> bool:
+    """Returns whether a family has tables of its own for one mode and kernel."""
+    found = shelf(module_of(implementation), section(mode, lora))
+    return found is not None and f"stem {way_key(attention, False, found)}" in found
+
+
 def find(tables: Tables, piece: str, way: str, weights: Sequence[str], *, grouped: bool) -> Table:
     """Returns the table of a piece.
 

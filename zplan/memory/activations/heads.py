@@ -8,6 +8,7 @@ from functools import lru_cache
 from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import WITH_ADAPTERS, code_kind, find, module_of, tables_of, variation
+from zplan.memory.activations.pieces import outer_sizes
 from zplan.memory.activations.table import Bound, Row, Table, bind
 from zplan.spec import Loss, ModelSpec
 
@@ -119,4 +120,4 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
         table = with_head_module(table, find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True))
     if loss is Loss.IN_PLACE:
         table = in_place(table)
-    return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
+    return bind(table, {**outer_sizes(model), **dict(block.dims)}, names, frozen=lora)

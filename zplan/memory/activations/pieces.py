@@ -52,7 +52,7 @@ def block_memory(  # noqa: PLR0913 one argument per fact that a table depends on
 
 
 @lru_cache(maxsize=8192)
-def stem_memory(
+def stem_memory(  # noqa: PLR0913 one argument per fact that a table depends on
     model: ModelSpec,
     *,
     micro_batch: int,
@@ -116,9 +116,9 @@ def _bound_block(
             f"there are activation tables for {family} with adapters on all of its layers and experts, not on some of them",
             MEASURE,
         )
-    missing = None
+    missing, wide = None, mode is ComputeMode.WIDE
     if adapters is not None:
-        missing = without(block.weights, table.order, adapters, family, keeps_inputs=keeps_inputs)
+        missing = without(block.weights, table.order, adapters, family, keeps_inputs=keeps_inputs, wide=wide)
     table = table if missing is None else reduced(table, missing)
     if quantized:
         table = on_the_fly(table, block.weights)
@@ -146,7 +146,12 @@ def _bound_stem(
             table = with_second_rotary(table)
     except KeyError:
         raise _missing(block.implementation, attention, mode, lora) from None
-    return bind(table, {"V": model.vocab_size, **dict(block.dims)}, names, frozen=lora)
+    return bind(table, {**outer_sizes(model), **dict(block.dims)}, names, frozen=lora)
+
+
+def outer_sizes(model: ModelSpec) -> dict[str, int]:
+    """Sizes of stem and head that blocks don't know; OPT's embedding may be narrower than its blocks."""
+    return {"V": model.vocab_size, "h*V": max((w.numel for w in model.pre), default=0)}
 
 
 def _is_stacked(name: str) -> bool:

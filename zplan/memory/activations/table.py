@@ -51,13 +51,14 @@ Numbers = tuple[int, ...]
 
 
 def _numbers(table: Table, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
-    """For each column the part it belongs to and the value of the rest."""
+    """For each column the part it belongs to and the value of the rest; a size may be given for a whole column."""
     parts = {part: index for index, part in enumerate((*PARTS, *SCORE_PARTS))}
     found = []
     for column in table.columns:
         names = column.split("*")
         batch = [name for name in names if name in ("T", "s", "b", "r", "p", "c")]
-        found.append((parts["*".join(batch) or "1"], prod(sizes[name] for name in names if name not in (*batch, "1"))))
+        rest = sizes[column] if column in sizes else prod(sizes[name] for name in names if name not in (*batch, "1"))
+        found.append((parts["*".join(batch) or "1"], rest))
     return found
 
 

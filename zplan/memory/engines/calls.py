@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from zplan.memory.engines.call_guess import guessed, with_adapters
 from zplan.memory.engines.call_orders import ORDERS
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.params import Layout, Piece, Tensor
@@ -200,14 +201,22 @@ def leaf_module(piece: Piece) -> str | None:
     return None
 
 
-def order_of(implementation: str, adapters: bool) -> Mapping[str, str]:
-    """The call orders of an implementation's pieces.
+def order_of(groups: Layout, kind: int, order: Sequence[int]) -> Mapping[str, str]:
+    """The call orders of a kind of block, and of the stem and the head around it: derived, or the nearest to it.
 
-    Raises:
-        KeyError: None were derived.
+    Args:
+        groups: The parameters.
+        kind: Which kind of block.
+        order: In which order its gradients become ready.
     """
-    key = implementation.split("+", maxsplit=1)[0]
-    return ORDERS[f"{key} lora" if adapters else key]
+    piece = groups.kinds[kind]
+    key = implementation_of(piece).split("+", maxsplit=1)[0]
+    adapters = " lora" if groups.adapters else ""
+    if key + adapters in ORDERS:
+        return ORDERS[key + adapters]
+    if key in ORDERS:
+        return with_adapters(ORDERS[key])
+    return guessed(piece.tensors, order, (*groups.stem.tensors, *groups.head.tensors))
 
 
 def implementation_of(piece: Piece) -> str:
@@ -223,7 +232,8 @@ def model_ops(groups: Layout, orders: GradOrders, threshold: int) -> list[Ops]:
         orders: Which blocks are checkpointed.
         threshold: Tensors up to this many elements are persistent.
     """
-    texts = [order_of(implementation_of(kind), groups.adapters > 0) for kind in groups.kinds]
+    first_order = dict(zip(orders.variant_kinds, orders.variants, strict=True))
+    texts = [order_of(groups, kind, first_order.get(kind, ())) for kind in range(len(groups.kinds))]
     head_offset = len(groups.stem.tensors) + sum(len(groups.kinds[kind].tensors) for kind in groups.layers)
     outside = list(enumerate(groups.stem.tensors)) + list(enumerate(groups.head.tensors, head_offset))
     if groups.tied:

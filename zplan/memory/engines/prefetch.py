@@ -186,8 +186,8 @@ class _Coordinator:
         now, limit = self.step, self.options.max_reuse_distance
         if step.op.leaf:
             calls = (self.around.get(piece, []) for piece in (-1, step.number))
-            following = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
-            return bool(following) and self.deep[min(following)] - self.deep[now] < limit
+            around = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
+            return bool(around) and self.deep[min(around)] - self.deep[now] < limit
         for following in self.uses[place]:
             if following >= now:
                 return self.walked[following] - self.walked[now] < limit

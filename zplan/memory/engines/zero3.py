@@ -6,25 +6,21 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage3.py`` and ``partitioned_p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
-from zplan.memory.activations.find import module_of as find_module
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
-from zplan.memory.engines.calls import implementation_of, model_ops
 from zplan.memory.engines.norm import NORM_BYTES
-from zplan.memory.engines.prefetch import Held, Weights, replay
 from zplan.memory.engines.walk import GradOrders, constant_track
+from zplan.memory.engines.zero3_gather import gathered_tracks, weights_of
 from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_nvme import nvme_host
 from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
-from zplan.memory.params import Layout, Piece
+from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.sharding import share, zero3_partition_numel
-from zplan.memory.states import keeps_fp32_adapters
-from zplan.memory.timeline import LATER, LayerLevels, Level, Pass, StateKey, Track, layer_levels, level, own_backward
-from zplan.spec import DeepSpeedOptions, Job, Offload, OffloadTo, Precision, WeightKind
+from zplan.memory.timeline import Pass, Track, level
+from zplan.spec import DeepSpeedOptions, Job, Offload, OffloadTo, Precision
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
@@ -137,105 +133,13 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         offload_ratio=fixed.offload_ratio,
         overlap_comm=fixed.overlap_comm,
     )
+    adapter_bytes = 4 if keeps_fp32_adapters(job) else states.param
     if is_plus(job):
-        forward, gathered = plus_tracks(
-            groups, orders, job, _weights(groups, job.deepspeed, states.param), states.param, ranks
-        )
+        weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
+        forward, gathered = plus_tracks(groups, orders, job, weights, states.param, ranks)
     else:
-        forward, gathered = _replayed(groups, orders, options, states.param)
+        forward, gathered = gathered_tracks(groups, orders, options, states.param, adapter_bytes)
     return forward, with_reduction(gathered, grads, groups, orders), last
-
-
-@lru_cache(maxsize=512)
-def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int) -> tuple[Track, Track]:
-    """The coordinator's replay of a step as tracks."""
-    pieces = model_ops(groups, orders, options.param_persistence_threshold)
-    checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
-    levels = PieceLevels()
-    for held in replay(pieces, checkpointed, options, _weights(groups, options, element_bytes)):
-        levels.add(held)
-    return _track(False, levels, orders), _track(True, levels, orders)
-
-
-class PieceLevels:
-    """The most bytes that are gathered in each state of each piece.
-
-    Code outside of modules with matrices is told apart by whether it runs before or after the first of them in forward, and by
-    whether a gradient of the piece is ready in backward.
-    """
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[bool, int], dict[str, int]] = {}
-        self._later: dict[tuple[bool, int], int] = {}
-
-    def add(self, held: Held) -> None:
-        """Counts what is held from one call to the next."""
-        where, op = (held.backward, held.piece), held.op
-        states = self.found.setdefault(where, {"": 0})
-        later = self._later.get(where, 0)
-        if held.backward and not op.again:
-            # Gradients are ready from somewhere within the first module that has any.
-            later = 2 if later else int(op.begins and op.graded)
-        elif not held.backward and op.keys:
-            later = 2
-        self._later[where] = later
-        for key in op.keys:
-            for name in (key, own_backward(key)) if held.backward and not op.again else (key,):
-                states[name] = max(states.get(name, 0), held.size)
-        if not op.keys or op.leaf:
-            if later < 2:
-                states[""] = max(states[""], held.size)
-            if later and not op.again:
-                states[LATER] = max(states.get(LATER, 0), held.size)
-
-
-def _track(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
-    """One pass of the replay as a track."""
-
-    def levels(piece: int) -> dict[StateKey, Level]:
-        states = found.found.get((backward, piece), {"": 0})
-        return {module: level(**{TermKey.GATHERED_PARAMS: size}) for module, size in states.items()}
-
-    points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
-    for index, variant in enumerate(orders.layers):
-        for module, value in levels(index).items():
-            points[variant].setdefault(module, []).append((index, value))
-    blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
-    return Track("module", levels(-1), tuple(blocks), levels(len(orders.layers)))
-
-
-SAVES_WEIGHT_VIEWS = frozenset({"falcon"})
-"""Families whose linear layers multiply by ``self.weight.T`` (transformers ``FalconLinear``): autograd saves that view."""
-
-
-def _weights(groups: Layout, options: DeepSpeedOptions, element_bytes: int) -> Weights:
-    """All parameters, and of which autograd saves views, so that releasing them frees nothing until their backward.
-
-    A weight that is saved itself costs nothing, since its data is exchanged; a view of it keeps the gathered data alive. Stacked
-    experts are transposed for grouped products; ``F.linear`` transposes, too, unless ``memory_efficient_linear`` replaces it
-    (``runtime/zero/linear.py``).
-    """
-    numel: list[int] = []
-    sizes: list[int] = []
-    frozen: set[int] = set()
-    stashed: set[int] = set()
-    pieces = [(groups.stem, False), *((groups.kinds[k], _views(groups.kinds[k])) for k in groups.layers)]
-    for piece, transposes in (*pieces, (groups.head, False)):
-        for tensor in piece.tensors:
-            place = len(numel)
-            numel.append(tensor.numel)
-            # peft holds adapters in fp32 on a 16-bit base.
-            sizes.append(tensor.numel * (4 if groups.adapters and tensor.trainable else element_bytes))
-            if not tensor.trainable:
-                frozen.add(place)
-            linear = tensor.kind is WeightKind.LINEAR and (transposes or not options.memory_efficient_linear)
-            if linear or tensor.kind is WeightKind.EXPERTS:
-                stashed.add(place)
-    return Weights(numel, sizes, frozen, stashed)
-
-
-def _views(piece: Piece) -> bool:
-    return find_module(implementation_of(piece)) in SAVES_WEIGHT_VIEWS
 
 
 def _step_moments(

@@ -14,8 +14,8 @@ from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import model_ops
 from zplan.memory.engines.prefetch import _ABSENT, Held, Weights, _Coordinator, _Step
 from zplan.memory.engines.walk import GradOrders, constant_track
-from zplan.memory.engines.zero3 import PieceLevels, _track, _weights
-from zplan.memory.params import Layout
+from zplan.memory.engines.zero3_gather import PieceLevels, track_of, weights_of
+from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.timeline import Track, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
 
@@ -39,12 +39,11 @@ class _Evaluation(_Coordinator):
     def release(self, step: _Step) -> None:
         """Releases what was decided the first time."""
         module = (step.number, step.op.module)
-        key = (self.step, *module)
         own = [place + step.offset for place in step.op.own]
-        free = self.decided.get(key)
+        free = self.decided.get((self.step, step.number, step.op.module))
         if free is None:
             free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
-            self.decided[key] = free
+            self.decided[self.step, step.number, step.op.module] = free
         for place in own:
             self.active[place].discard(module)
         for place in free:
@@ -80,7 +79,8 @@ def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: State
     trace = list(forward)
     for number in range(len(pieces) - 1, -1, -1):
         trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
-    weights = _weights(groups, job.deepspeed, states.param)
+    adapter_bytes = 4 if keeps_fp32_adapters(job) else states.param
+    weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
     # Nothing is kept by autograd.
     coordinator = _Evaluation(trace, weights, job.deepspeed, [False] * len(pieces))
     levels = PieceLevels()
@@ -93,4 +93,4 @@ def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: State
                 coordinator.release(step)
             if batch == BATCHES - 1:
                 levels.add(Held(False, step.number - 1, step.op, coordinator.bytes))
-    return _track(False, levels, orders)
+    return track_of(False, levels, orders)

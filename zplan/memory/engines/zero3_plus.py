@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import model_ops
 from zplan.memory.engines.prefetch import _ABSENT, Held, Weights, _Coordinator, _Step
 from zplan.memory.engines.walk import GradOrders
+from zplan.memory.engines.zero3_gather import PieceLevels
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
-
-if TYPE_CHECKING:
-    from zplan.memory.engines.zero3 import PieceLevels
 
 
 def is_plus(job: Job) -> bool:
@@ -98,8 +95,6 @@ def plus_tracks(
         element_bytes: Of a weight.
         ranks: N.
     """
-    from zplan.memory.engines.zero3 import PieceLevels
-
     pieces = model_ops(groups, orders, job.deepspeed.param_persistence_threshold)
     trace = [_Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
     for number in range(len(pieces) - 1, -1, -1):

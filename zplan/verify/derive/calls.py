@@ -228,13 +228,26 @@ def module_text(found: Mapping[str, Mapping[str, str]], versions: str) -> str:
     for one in found.values():
         for text in one.values():
             names.setdefault(text, f"O{len(names)}")
-    lines = [f'"""Orders of module calls under stage 3: derived from {versions} by benchmarks/derive_calls.py."""', ""]
+    lines = [
+        '"""Orders of module calls under stage 3, by benchmarks/derive_calls.py.',
+        "",
+        f"Derived from {versions}.",
+        '"""',
+        "",
+    ]
     for text, name in names.items():
-        lines += [f"{name} = (", *(f'    "{part}"' for part in _wrapped(text)), ")"]
+        parts = _wrapped(text)
+        if len(name) + len(text) + 5 <= LINE:
+            lines.append(f'{name} = "{text}"')
+        else:
+            lines += [f"{name} = (", *(f'    "{part}"' for part in parts), ")"]
     lines += ["ORDERS: dict[str, dict[str, str]] = {"]
     for key, one in found.items():
         lines += [f'    "{key}": {{', *(f'        "{piece}": {names[text]},' for piece, text in one.items()), "    },"]
     return "\n".join([*lines, "}", ""])
+
+
+LINE = 120
 
 
 def _wrapped(text: str, width: int = 110) -> list[str]:

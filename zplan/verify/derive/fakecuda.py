@@ -6,8 +6,9 @@ statistics in fp32). Autocast has no policy for meta; there they are fake CPU te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from unittest import mock
 
 from zplan.memory.activations.base import ComputeMode
@@ -39,4 +40,19 @@ def like_cuda(mode: ComputeMode, attention: Attention) -> Iterator[str]:
         if mode in (ComputeMode.AUTOCAST, ComputeMode.FP32):
             # Without data torch's grouped product takes 16 bits alone; transformers' own form holds the same tensors.
             stack.enter_context(mock.patch("transformers.integrations.moe._can_use_grouped_mm", lambda *args: False))
+        if mode is ComputeMode.WIDE:
+            stack.enter_context(mock.patch("torch.nn.functional.linear", _stage3_linear()))
         yield stack.enter_context(attention_as_on_cuda(attention.value))
+
+
+def _stage3_linear() -> Callable[..., Any]:
+    """DeepSpeed's ``F.linear``, which chooses autocast decorators by the name of its device: "meta" has none."""
+    from deepspeed.runtime.zero import linear
+
+    class _Cpu:
+        def device_name(self) -> str:
+            return "cpu"
+
+    linear.get_accelerator = _Cpu
+    wrapped: Callable[..., Any] = linear.zero3_linear_wrap
+    return wrapped

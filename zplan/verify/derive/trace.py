@@ -132,14 +132,14 @@ def run(
     Returns:
         The log, with piece 0 = stem, 1..L = blocks, L+1 = head; and the model.
     """
-    dtype = torch.bfloat16 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else torch.float32
+    dtype = torch.float32 if mode in (ComputeMode.AUTOCAST, ComputeMode.FP32) else torch.bfloat16
     device = device_of(mode)
     with like_cuda(mode, attention) as implementation:
         model = build(config, implementation, dtype, device)
         install_loss(model, loss.value)
         if lora_rank:
-            # peft makes adapters fp32 beside a 16-bit base (``autocast_adapter_dtype``); autocast is what lets them stay so.
-            kept = torch.float32 if mode is ComputeMode.MIXED else dtype
+            # peft makes adapters fp32 beside a 16-bit base (``autocast_adapter_dtype``); they stay so under autocast and stage 3.
+            kept = torch.float32 if mode in (ComputeMode.MIXED, ComputeMode.WIDE) else dtype
             model = _with_adapters(model, lora_rank, kept, device)
         if checkpointed:
             model.activation_checkpointing_enable()
