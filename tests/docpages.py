@@ -25,9 +25,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from zplan.cli.options import PlanOptions
+from zplan.cli.options import PhaseOptions, PlanOptions
+from zplan.cli.phases import parse_phases
 from zplan.cli.plan import build_plans
 from zplan.memory.activations import block_memory
+from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.explain import symbols
 from zplan.memory.moments import Estimate
@@ -94,15 +96,17 @@ def plan_of(command: str) -> Estimate:
     """The estimate that a ``zplan estimate`` command makes; it must name one plan."""
     words = shlex.split(command)
     assert words[:2] == ["zplan", "estimate"], command
-    names = {f.name for f in fields(PlanOptions)}
+    names, phase_names = ({f.name for f in fields(kind)} for kind in (PlanOptions, PhaseOptions))
     options: dict[str, Any] = {}
+    phases: dict[str, Any] = {}
     for flag, value in zip(words[2::2], words[3::2], strict=True):
         name = flag.removeprefix("--").replace("-", "_")
-        assert name in names, flag
-        options[name] = value
+        assert name in names | phase_names, flag
+        (options if name in names else phases)[name] = value
     plans = build_plans(PlanOptions(**options)).plans
     assert len(plans) == 1, f"{command}: name a stage"
-    return estimate(plans[0])
+    beyond = parse_phases(PhaseOptions(**phases))
+    return estimate(plans[0]) if beyond is None else with_phases(estimate(plans[0]), beyond)
 
 
 def lookup(found: Estimate, place: str) -> Fraction:
@@ -138,6 +142,10 @@ def _value(found: Estimate, where: str, what: str) -> int:
     }
     if where in tables:
         return tables[where]().get(what, 0)
+    for need in found.beyond:
+        for place, moment in (("GPU", need.gpu), ("host", need.host)):
+            if where == f"{need.phase} on the {place}":
+                return {**moment.terms, "total": moment.total_bytes, "node": moment.node_bytes}.get(what, 0)
     chosen = [moment for moment in found.moments if where in (moment.phase, moment.name)]
     assert chosen, f"no phase and no moment {where!r}; there are {[m.name for m in found.moments]}"
     return max(m.total_bytes if what == "total" else m.terms.get(what, 0) for m in chosen)

@@ -342,6 +342,8 @@ BROKEN: list[tuple[object, str]] = [
     (CARD | {"flops_16bit": [1.0]}, "flops_16bit: should be a valid number"),
     (CARD | {"title": 5}, "title: should be a valid string"),
     (CARD | {"lacks": ["bf17"]}, "lacks: 'bf17' is not one of bf16"),
+    (CARD | {"link": "magic"}, "link: 'magic' is not one of nvlink, pcie"),
+    (CARD | {"pcie_gen": 99}, "pcie_gen: '99' is not one of 2, 3"),
     (CARD | {"lacks": "bf16"}, "lacks: should be a valid tuple"),
     (CARD | {"name": "other"}, "name: 'other' is not the file's name, 'mycard'"),
     (CARD | {"aliases": "abc"}, "aliases: should be a"),
@@ -377,6 +379,14 @@ def test_binary_and_folder_in_place_of_a_file(mine: Path) -> None:
     path.unlink()
     path.mkdir()
     with pytest.raises(ZplanError, match="is not a regular file"):
+        presets.load_gpu("mycard")
+
+
+@pytest.mark.parametrize("added", ["title: another", "link: pcie", "notes: {a: 1, a: 2}"])
+def test_a_key_given_twice(mine: Path, added: str) -> None:
+    path = mine / "gpus" / "mycard.yaml"
+    path.write_text(f"{yaml.safe_dump(CARD)}{added}\n", encoding="utf-8")
+    with pytest.raises(ZplanError, match=r"the key '\w+' twice at line \d+"):
         presets.load_gpu("mycard")
 
 

@@ -171,6 +171,8 @@ class ModelSpec:
     """The ``config.json`` that the spec was read from, as canonical JSON, for running the real model code."""
     notes: tuple[str, ...] = ()
     """What was assumed while reading the architecture, in the user's words."""
+    checkpoint_dtype: str = ""
+    """Number format of the weights on disk, as the config says; empty where it says nothing."""
 
     def __hash__(self) -> int:
         """Cheap on purpose: specs key caches on a path that must price tens of thousands of plans a second."""
@@ -365,6 +367,23 @@ class Job:
     def __hash__(self) -> int:
         """Of what sweeps vary most: a job is hashed for every plan that is priced, and its forty knobs would be most of that."""
         return hash((self.stage, self.micro_batch, self.seq_len, self.grad_accum, self.checkpointing.kind, self.rank))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """Phases beside the training step, and how they run."""
+
+    phases: tuple[str, ...]
+    """``load``, ``eval``, ``save``; in this order."""
+    eval_batch: int = 8
+    """Sequences per GPU of an evaluation batch (``per_device_eval_batch_size``)."""
+    eval_logits: int = 0
+    """Batches whose logits are kept on the GPU until they move to the host (``compute_metrics`` with
+    ``eval_accumulation_steps``); 0: the loss alone."""
+    full_state_dict: bool | None = None
+    """The whole model is gathered to be saved; None: as the engine's default says."""
+    load_once: bool = False
+    """FSDP: one process per node reads the checkpoint (``cpu_ram_efficient_loading``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,6 +69,6 @@ class PlanFacts:
     @property
     def temporaries(self) -> str:
         """What makes a temporary of the step against the plan."""
-        if self.optimizer.step_temporary_copies:
+        if self.optimizer.step_temporary_copies or self.optimizer.tensor_by_tensor:
             return ""
         return f"the run had another optimizer: {self.optimizer.name} as planned works in place"

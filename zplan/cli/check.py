@@ -1,6 +1,6 @@
 """``zplan check``: prices an existing config, and says what is wrong, useless or costly in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +9,10 @@ from typer import Argument, Option
 
 from zplan.cli.command import Command, takes_options
 from zplan.cli.estimate import explain_peak, price, time_of, verdict_code
-from zplan.cli.options import OUTPUT, OutputOptions, PlanOptions
+from zplan.cli.options import OUTPUT, OutputOptions, PhaseOptions, PlanOptions
 from zplan.cli.output import draw, emit
 from zplan.cli.parse import parse_word
+from zplan.cli.phases import parse_phases, with_notes
 from zplan.errors import ExitCode, ZplanError
 from zplan.units import Unit
 
@@ -56,6 +57,7 @@ class FixOptions:
 @takes_options
 def check(
     plan: PlanOptions,
+    phases: PhaseOptions,
     output: OutputOptions,
     fix: FixOptions,
     file: Annotated[str | None, Argument(metavar="FILE", help="A ds_config.json, or a config of another kind.")] = None,
@@ -79,7 +81,8 @@ def check(
     wanted = file_plan(found, plan)
     if output.fail_if_oom and wanted.plan.cluster.gpu_capacity_bytes is None:
         raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
-    priced = price(wanted.plan, worst_rank=wanted.worst_rank)
+    priced = price(wanted.plan, worst_rank=wanted.worst_rank, beyond=parse_phases(phases))
+    wanted = replace(wanted, assumptions=with_notes(wanted.assumptions, [priced]))
     findings = _findings(found, wanted, priced)
     written = _write(found, findings, file, fix)
     if output.json:
@@ -152,7 +155,7 @@ def _draw(
     from zplan.memory.summary import overall_verdict
     from zplan.render.breakdown import render_plan
     from zplan.render.check import render_findings
-    from zplan.render.explanation import render_explanations
+    from zplan.render.explanation import render_explanations, render_phases
 
     def paint(console: Console) -> None:
         render_plan(console, priced, wanted.assumptions, unit=unit, time=time_of(priced.plan))
@@ -160,6 +163,7 @@ def _draw(
             render_explanations(
                 console, priced, explain_peak(priced), symbols(priced), on_host=host_terms(priced), unit=unit
             )
+            render_phases(console, priced, unit=unit)
         unsaid = [flag for flag in _SCRIPT if any(f"({flag})" in words for words in wanted.assumptions)]
         verdict = overall_verdict(priced)
         render_findings(console, file, findings, verdict=verdict, unsaid=unsaid, written=written)

@@ -8,9 +8,10 @@ from typer import Argument, Option
 
 from zplan.cli.command import Command, takes_options
 from zplan.cli.lastplan import save_last_plan
-from zplan.cli.options import OutputOptions, PlanOptions
+from zplan.cli.options import OutputOptions, PhaseOptions, PlanOptions
 from zplan.cli.output import draw, emit
 from zplan.cli.parse import parse_word
+from zplan.cli.phases import parse_phases, with_notes
 from zplan.cli.plan import PlanSet, build_plans
 from zplan.errors import ExitCode, ZplanError
 from zplan.units import Unit
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from zplan.advice.timing import StepTime
     from zplan.memory.explain import TermExplanation
     from zplan.memory.moments import Estimate
-    from zplan.spec import Plan
+    from zplan.spec import Beyond, Plan
 
 app = typer.Typer(add_completion=False)
 
@@ -32,6 +33,7 @@ app = typer.Typer(add_completion=False)
 @takes_options
 def estimate(
     plan: PlanOptions,
+    phases: PhaseOptions,
     output: OutputOptions,
     file: Annotated[
         str | None, Argument(metavar="FILE", help="A plan file: zplan.yaml, or an estimate's JSON.")
@@ -52,9 +54,11 @@ def estimate(
     zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --seq-len 8k
     zplan estimate --params 13B --gpus 16 --gpu a100-40g --stage 3 --explain
     zplan estimate --model qwen2.5-7b --gpus 2 --gpu-mem 24 --lora 16 --json
+    zplan estimate --params 7B --gpus 8 --gpu-mem 80 --host-mem 512 --phases load,eval,save
     zplan estimate zplan.yaml --seq-len 16k
     """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
     unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)
+    beyond = parse_phases(phases)
     if file is None:
         wanted = build_plans(plan)
     else:
@@ -67,7 +71,8 @@ def estimate(
         return show_beside(measured, wanted, json=output.json, unit=unit)
     if output.fail_if_oom and wanted.plans[0].cluster.gpu_capacity_bytes is None:
         raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
-    estimates = [price(one, worst_rank=wanted.worst_rank) for one in wanted.plans]
+    estimates = [price(one, worst_rank=wanted.worst_rank, beyond=beyond) for one in wanted.plans]
+    wanted = replace(wanted, assumptions=with_notes(wanted.assumptions, estimates))
     times = [time_of(one) for one in wanted.plans]
     if output.json:
         _print_json(estimates, times, wanted)
@@ -77,14 +82,18 @@ def estimate(
     return verdict_code(estimates) if output.fail_if_oom else ExitCode.OK
 
 
-def price(plan: "Plan", *, worst_rank: bool = False) -> "Estimate":
-    """Estimate a plan, for the rank that it names or for the one that holds most."""
+def price(plan: "Plan", *, worst_rank: bool = False, beyond: "Beyond | None" = None) -> "Estimate":
+    """Estimate a plan, for the rank that it names or for the one that holds most, with phases beside the step if any."""
     from zplan.memory.estimate import estimate as estimate_plan
 
     result = estimate_plan(plan)
     if worst_rank and result.worst_rank != plan.job.rank:
         result = estimate_plan(replace(plan, job=replace(plan.job, rank=result.worst_rank)))
-    return result
+    if beyond is None:
+        return result
+    from zplan.memory.beyond import with_phases
+
+    return with_phases(result, beyond)
 
 
 def time_of(plan: "Plan") -> "StepTime | None":
@@ -132,7 +141,7 @@ def _draw(
     from zplan.memory.explain import symbols
     from zplan.memory.explain_host import host_terms
     from zplan.render.breakdown import render_plan
-    from zplan.render.explanation import render_explanations
+    from zplan.render.explanation import render_explanations, render_phases
     from zplan.render.text import render_comparison
 
     if len(estimates) == 1:
@@ -144,3 +153,4 @@ def _draw(
             render_explanations(
                 console, result, explain_peak(result), symbols(result), on_host=host_terms(result), unit=unit
             )
+            render_phases(console, result, unit=unit)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typer import Option
 
 MODEL, HARDWARE, JOB, SAVERS, OUTPUT = "Model", "Hardware", "Job", "Memory savers", "Output"
+PHASES = "Phases beside the step"
 
 
 def _value(flag: str, metavar: str, panel: str, text: str) -> Any:
@@ -169,6 +170,45 @@ class PlanOptions:
         str | None,
         _value("--hpz", "N", SAVERS, "ZeRO++ secondary shards over N ranks (zero_hpz_partition_size, stage 3)."),
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseOptions:
+    """Phases beside the training step, and how they run."""
+
+    phases: Annotated[
+        str | None,
+        _value("--phases", "LIST", PHASES, "Count these too, separated by commas: load, eval, save; or all."),
+    ] = None
+    eval_batch: Annotated[
+        str | None,
+        _value(
+            "--eval-batch", "B", PHASES, "Sequences per GPU of an evaluation batch. Default: 8, as TrainingArguments."
+        ),
+    ] = None
+    eval_logits: Annotated[
+        str | None,
+        _value(
+            "--eval-logits",
+            "K",
+            PHASES,
+            "Batches whose logits stay on the GPU for metrics (eval_accumulation_steps). Default: 0, the loss alone.",
+        ),
+    ] = None
+    state_dict: Annotated[
+        str | None,
+        _value(
+            "--state-dict",
+            "KIND",
+            PHASES,
+            "full (collected on rank 0) or sharded. Default: full; stage 3: what "
+            "stage3_gather_16bit_weights_on_model_save says.",
+        ),
+    ] = None
+    load_once: Annotated[
+        bool,
+        _flag("--load-once", PHASES, "FSDP: one process per node reads the checkpoint (cpu_ram_efficient_loading)."),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -199,6 +199,7 @@ def _spec(
         logit_softcap=shape.logit_softcap,
         config_json=_canonical(config, source),
         notes=notes,
+        checkpoint_dtype=str(config.get("dtype") or config.get("torch_dtype") or "").removeprefix("torch."),
     )
     params = spec.shape_params
     if params > MAX_PARAMS:

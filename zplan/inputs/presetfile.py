@@ -17,6 +17,12 @@ from zplan.units import quote
 
 MAX_BYTES = 1_000_000
 FORMATS = ("bf16", "fp16", "tf32", "fp8")
+CHOICES: dict[str, tuple[object, ...]] = {
+    "link": ("nvlink", "pcie", "xgmi", "hccs", "roce", "none"),
+    "intra_link": ("nvswitch", "nvlink", "pcie", "xgmi", "hccs", "roce", "none"),
+    "pcie_gen": (2, 3, 4, 5, 6),
+}
+"""Field -> what step times are known for; anything else would be timed as something that it is not."""
 MAY_BE_ZERO = ("nvme_bytes", "price_per_hour")
 EXTRAS = ("aliases", "memory_source", "notes")
 """Keys that any preset may have beside the fields of its spec."""
@@ -71,12 +77,25 @@ def _parse(path: Path, text: str) -> object:
     """Returns what the YAML text says."""
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    plain: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Once(plain):  # type: ignore[misc]  # the C loader, or Python's where there is none
+        """A key given twice has no one meaning."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                word = key.value if isinstance(key.value, str) else ""
+                if word in seen:
+                    raise yaml.MarkedYAMLError(problem=f"the key {quote(word)} twice", problem_mark=key.start_mark)
+                seen |= {word} if word else set()
+            return super().construct_mapping(node, deep=deep)
+
     try:
         # Anchors let a few lines stand for more values than fit into memory; no preset needs them.
-        if "&" in text and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=loader)):
+        if "&" in text and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=plain)):
             raise broken(path, "repeats values with YAML anchors (&name, *name), which presets do not take")
-        parsed: object = yaml.load(text, Loader=loader)
+        parsed: object = yaml.load(text, Loader=Once)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -159,6 +178,10 @@ def _check_values(made: Any, path: Path) -> None:
             least = value >= 0 if field.name in MAY_BE_ZERO else value > 0
             if not (least and math.isfinite(value)):
                 raise broken(path, f"{field.name}: must be a positive finite number, not {value}")
+    for name, allowed in CHOICES.items():
+        value = getattr(made, name, None)
+        if value is not None and value not in allowed:
+            raise broken(path, f"{name}: {quote(str(value))} is not one of {', '.join(map(str, allowed))}")
     for name in getattr(made, "lacks", ()):
         if name not in FORMATS:
             raise broken(path, f"lacks: {quote(name)} is not one of {', '.join(FORMATS)}")

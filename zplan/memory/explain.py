@@ -79,8 +79,11 @@ def _optimizer(job: Job, group: str) -> _Entry:
     each = spec.state_bytes_fp32 if states.optimized == 4 else spec.state_bytes_16bit
     whole = group in ("zero0", "replicated")
     trained = _trained(job)
+    formula = f"{each:g} {trained}" if whole else f"{each:g} {trained}/N"
+    if spec.factored and whole:
+        formula, each = "4 (rows + columns) per matrix, 4 per element of a vector", 4
     return _Entry(
-        f"{each:g} {trained}" if whole else f"{each:g} {trained}/N",
+        formula,
         int(each) if each == int(each) and each else 1,
         f"{spec.name}: {spec.source}",
         "an 8-bit optimizer (--optimizer adamw_8bit)"
@@ -180,13 +183,19 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "more GPUs",
         ),
         TermKey.UNSHARDED_GRADS: _Entry(
-            f"{waiting} x elements of gradients that wait for their reduction",
+            f"{waiting} x elements of gradients that wait for their reduction"
+            + (" (qgZ: int4 buffers of one, from source, not run)" if job.deepspeed.quantized_gradients else ""),
             waiting,
             source,
             "a higher stage; a larger bucket where one tensor is larger than it",
         ),
         TermKey.GATHERED_PARAMS: _Entry(
             f"{compute} x elements gathered: what runs, and what was fetched ahead, up to max_live_parameters"
+            + (
+                "; in flight 1 in int8 (qwZ, from source: the kernels were not run)"
+                if job.deepspeed.quantized_weights
+                else ""
+            )
             if group == "zero3"
             else f"{compute} x elements of the gathered units",
             compute,
@@ -202,9 +211,17 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "DeepSpeed runtime/zero/parameter_offload.py, mark_persistent_parameters",
             "a smaller stage3_param_persistence_threshold",
         ),
+        TermKey.SECONDARY_PARAMS: _Entry(
+            f"{states.param} P/{job.hpz}: each tensor over the {job.hpz} ranks of its group (hpZ), made when it is first released",
+            states.param,
+            "DeepSpeed runtime/zero/partition_parameters.py, _partition_param_sec; measured by dry run",
+            "a larger --hpz, or none",
+        ),
         TermKey.OPTIMIZER_TEMPORARIES: _Entry(
-            "one copy of the tensors being stepped",
-            states.optimized,
+            "temporaries of the largest tensor being stepped"
+            if optimizer_spec(job.optimizer).tensor_by_tensor
+            else "copies of the tensors being stepped",
+            1 if optimizer_spec(job.optimizer).tensor_by_tensor else states.optimized,
             optimizer_spec(job.optimizer).source,
             "a fused optimizer (--optimizer adamw_torch_fused)",
         ),
@@ -227,7 +244,25 @@ def _entry(key: str, job: Job, group: str) -> _Entry:
             "8 T: token ids, which are the labels too", 8, "int64 ids", "a smaller micro-batch or sequence"
         ),
     }
-    return fixed.get(key, _Entry("not modelled further", 1, "zplan", ""))
+    return fixed.get(key) or _frozen(key, job, group) or _Entry("not modelled further", 1, "zplan", "")
+
+
+def _frozen(key: str, job: Job, group: str) -> _Entry | None:
+    """Adapters, and the packed weights that they train on."""
+    if key == TermKey.ADAPTERS and job.lora is not None:
+        each = 4 if group == "zero3" else state_sizes(job).param
+        shares = ", padded and divided by N per tensor" if group in ("zero3", "fsdp") else ""
+        formula = f"{each} r x (fan-in + fan-out) per adapted matrix{shares}"
+        return _Entry(formula, each, "arXiv:2106.09685; peft tuners/lora/layer.py", "a lower rank (--lora 8)")
+    if key == TermKey.QUANTIZED_PARAMS and job.quantize is not None:
+        per_weight = {"nf4": "0.5625 bytes per weight", "nf4-dq": "0.516 bytes per weight", "int8": "1 byte per weight"}
+        return _Entry(
+            f"{per_weight[job.quantize.value]} of the blocks' linear layers, with its constants",
+            1,
+            "arXiv:2305.14314; bitsandbytes functional.py, quantize_4bit",
+            "nf4 instead of int8",
+        )
+    return None
 
 
 def explain_term(estimate: Estimate, moment: Moment, key: str) -> TermExplanation:

@@ -25,13 +25,14 @@ def host_memory(terms: HostTerms, cluster: ClusterSpec) -> HostMemory:
         cluster: Ranks per node and the node's RAM.
 
     Returns:
-        Per rank as the sum of tensors; per node with pinned rounding. The verdict counts the peak of all ranks of a node.
+        Per rank as the sum of tensors; per node with pinned rounding. The verdict counts
+        the peak of all ranks of a node, and their files on NVMe.
     """
-    return _host_memory(terms, cluster.gpus_per_node, cluster.host_capacity_bytes)
+    return _host_memory(terms, cluster.gpus_per_node, cluster.host_capacity_bytes, cluster.nvme_capacity_bytes)
 
 
 @lru_cache(maxsize=8192)
-def _host_memory(terms: HostTerms, ranks: int, capacity: int | None) -> HostMemory:
+def _host_memory(terms: HostTerms, ranks: int, capacity: int | None, room: int | None) -> HostMemory:
     steady = sum(terms.steady.values())
     pinned_raw = sum(terms.pinned_tensors)
     pinned = sum(pinned_size(size) for size in terms.pinned_tensors)
@@ -43,6 +44,10 @@ def _host_memory(terms: HostTerms, ranks: int, capacity: int | None) -> HostMemo
         if verdict == "oom" and ranks * terms.peak_bytes <= capacity:
             # Only the rounding is too much: newer torch can be told to round less (pinned_max_round_threshold_mb).
             verdict = "tight"
+    nvme = ranks * terms.nvme_bytes
+    nvme_short = room is not None and nvme > room
+    if nvme_short:
+        verdict = "oom"
     return HostMemory(
         per_rank_bytes=steady,
         peak_per_rank_bytes=terms.peak_bytes,
@@ -50,5 +55,6 @@ def _host_memory(terms: HostTerms, ranks: int, capacity: int | None) -> HostMemo
         per_node_bytes=per_node,
         terms=terms.steady,
         verdict=verdict,
-        nvme_per_node_bytes=ranks * terms.nvme_bytes,
+        nvme_per_node_bytes=nvme,
+        nvme_short=nvme_short,
     )

@@ -13,6 +13,8 @@ from typing import overload
 from zplan.spec import Plan
 
 PHASES = ("init", "forward", "backward", "step")
+BEYOND = ("load", "eval", "save")
+"""Phases beside the training step, which are counted when they are asked for."""
 
 
 class TermKey:
@@ -28,6 +30,7 @@ class TermKey:
     GATHERED_PARAMS = "gathered_params"
     PREFETCHED_PARAMS = "prefetched_params"
     PERSISTENT_PARAMS = "persistent_params"
+    SECONDARY_PARAMS = "secondary_params"
     UNSHARDED_GRADS = "unsharded_grads"
     ACTIVATIONS = "activations"
     CHECKPOINTS = "checkpoints"
@@ -49,6 +52,8 @@ class TermKey:
     HOST_GRADS = "host_grads"
     HOST_PARAMS = "host_params"
     HOST_STAGING = "host_staging"
+    HOST_STATE_DICT = "host_state_dict"
+    HOST_LOGITS = "host_logits"
     PINNED_ROUNDING = "pinned_rounding"
 
 
@@ -160,6 +165,10 @@ class HostMemory:
     verdict: str | None
     """``fits``, ``tight``, ``oom``, or None without a capacity."""
     nvme_per_node_bytes: int = 0
+    nvme_short: bool = False
+    """The node's NVMe space is known and too small."""
+    beyond: tuple[str, int] | None = None
+    """The phase beside the step in which a node holds more RAM than in any step, and how much; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +218,37 @@ def _no_reason() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class BeyondMoment:
+    """The largest instant of a phase beside the step, on the GPU or on the host."""
+
+    phase: str
+    name: str
+    """What happens then, in a few words."""
+    terms: Mapping[str, int]
+    """Term key -> bytes of this rank."""
+    why: Mapping[str, tuple[str, str]]
+    """Term key -> formula and source; all of ``terms``."""
+    node_bytes: int = 0
+    """On the host: what all ranks of the node hold then, with pinned rounding; of the node that holds most."""
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum of the terms."""
+        return sum(self.terms.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseNeed:
+    """What one phase beside the step needs."""
+
+    phase: str
+    gpu: BeyondMoment
+    host: BeyondMoment
+    notes: tuple[str, ...] = ()
+    """What is assumed about it, in the user's words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Predicted memory of one plan."""
 
@@ -229,6 +269,8 @@ class Estimate:
     verdict: str | None
     why: Callable[[], str | None] = field(default=_no_reason, compare=False, repr=False)
     """Puts ``verdict_because`` into words; few of a sweep's are read."""
+    beyond: tuple[PhaseNeed, ...] = ()
+    """Phases beside the step, where they were asked for."""
 
     @property
     def verdict_because(self) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,10 @@ class OptimizerSpec:
     """Temporaries of the step, in copies of the optimized tensors in their own dtype."""
     paged: bool = False
     """States live in unified memory, which the driver may move to the host."""
+    tensor_by_tensor: bool = False
+    """The step makes temporaries of one tensor after the other: see :func:`temporary_bytes`."""
+    factored: bool = False
+    """Of a matrix only sums of rows and columns are kept. The bytes above are those of vectors, and so of flat partitions."""
     in_backward: bool = False
     """Each weight is updated as soon as its gradient is there, which is dropped (one process, no accumulation)."""
     source: str = ""
@@ -105,8 +111,8 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             name="adagrad",
             state_bytes_fp32=4,
             state_bytes_16bit=2,
-            step_temporary_copies=1,
-            source="one sum of squares; torch/optim/adagrad.py, foreach",
+            step_temporary_copies=2,
+            source="one sum of squares; torch/optim/adagrad.py _multi_tensor_adagrad holds all square roots and all updates",
         ),
         OptimizerSpec(
             name="rmsprop",
@@ -120,7 +126,9 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_fp32=4,
             state_bytes_16bit=2,
             step_temporary_copies=0,
-            source="one momentum for matrices; torch/optim/_muon.py. Matrices only: other tensors use AdamW",
+            tensor_by_tensor=True,
+            source="one momentum for matrices; torch/optim/_muon.py. Matrices only: other tensors use AdamW. Temporaries are those "
+            "of torch's Muon; DeepSpeed's own gathers whole gradients and is not counted",
         ),
         OptimizerSpec(
             name="adamw_in_backward",
@@ -140,10 +148,14 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
         ),
         OptimizerSpec(
             name="adafactor",
-            state_bytes_fp32=0,
-            state_bytes_16bit=0,
+            state_bytes_fp32=4,
+            state_bytes_16bit=4,
             step_temporary_copies=0,
-            source="row and column sums of squares, a vanishing share of a matrix; arXiv:1804.04235, transformers/optimization.py",
+            tensor_by_tensor=True,
+            factored=True,
+            source="row and column sums of squares of matrices, fp32 squares of vectors, which flat partitions are, too (DeepSpeed "
+            "from stage 1 on, FSDP1); two fp32 tensors at a time, and fp32 copies of 16-bit ones; arXiv:1804.04235, "
+            "transformers/optimization.py Adafactor, which is what its `optim` name builds",
         ),
     )
 }
@@ -159,6 +171,40 @@ def whole_state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> in
     """Bytes of optimizer states for ``numel`` optimized elements of ``element_bytes`` each, wherever they live."""
     per_element = spec.state_bytes_fp32 if element_bytes == 4 else spec.state_bytes_16bit
     return int(per_element * numel)
+
+
+def factored_bytes(shapes: Iterable[tuple[int, ...]]) -> int:
+    """Bytes of Adafactor's states for whole tensors.
+
+    Formula: 4 (rows + columns) per matrix, 4 per element of a vector.
+    Source: transformers ``optimization.py`` (``Adafactor.step``).
+    """
+    return sum(
+        4 * (prod(shape[:-1]) + prod(shape[:-2]) * shape[-1]) if len(shape) > 1 else 4 * prod(shape) for shape in shapes
+    )
+
+
+def temporary_bytes(spec: OptimizerSpec, numel: int, shapes: Iterable[tuple[int, ...]], element_bytes: int) -> int:
+    """Bytes of a step's temporaries.
+
+    Formula: foreach optimizers hold copies of everything that is stepped. Adafactor holds two fp32 tensors (the squared gradient
+    and its sum with epsilon), for 16-bit tensors also fp32 copies of gradient and weight. Muon holds, per matrix of m x n with
+    m <= n, the update in its own dtype, two 16-bit iterates and two 16-bit Gram matrices of m x m.
+    Source: torch ``optim/adam.py``, ``adagrad.py``, ``rmsprop.py``, ``_muon.py``; transformers ``optimization.py``. Held against
+    the optimizers themselves in ``tests/test_optimizers.py``.
+
+    Args:
+        spec: The optimizer.
+        numel: Elements that it steps at once.
+        shapes: The tensors that it steps, whole or flat as it gets them.
+        element_bytes: Of those tensors.
+    """
+    if not spec.tensor_by_tensor:
+        return spec.step_temporary_copies * element_bytes * numel
+    if spec.factored:
+        return 4 * (2 if element_bytes == 4 else 4) * max((prod(shape) for shape in shapes), default=0)
+    matrices = [shape for shape in shapes if len(shape) == 2]
+    return max((prod(shape) * (element_bytes + 4) + 4 * min(shape) ** 2 for shape in matrices), default=0)
 
 
 def state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:

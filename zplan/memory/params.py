@@ -69,6 +69,11 @@ class Layout:
         """Every tensor in the order of ``named_parameters()``."""
         return _tensors(self)
 
+    def trainable_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the trainable tensors of each piece, every kind of block once."""
+        pieces = (self.stem, *self.kinds, self.head)
+        return tuple(tensor.shape for piece in pieces for tensor in piece.tensors if tensor.trainable)
+
     def __hash__(self) -> int:
         """By identity: layouts are cached, and hashing a thousand tensors is slow."""
         return id(self)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory
-from zplan.memory.moments import Moment, TermKey
+from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Piece, Tensor
-from zplan.memory.timeline import Pass
+from zplan.memory.renamed import renamed
 from zplan.spec import Quantize, WeightKind
 
 BLOCK = 64
@@ -105,7 +105,7 @@ def named(memory: EngineMemory, packed: int, constants: int) -> EngineMemory:
         constants: Bytes of constants, on every rank.
     """
 
-    def terms(old: Mapping[str, int]) -> dict[str, int]:
+    def change(name: str, old: Mapping[str, int]) -> dict[str, int]:
         moved = min(packed, old.get(TermKey.PARAMS, 0))
         return {
             **old,
@@ -113,18 +113,4 @@ def named(memory: EngineMemory, packed: int, constants: int) -> EngineMemory:
             TermKey.QUANTIZED_PARAMS: old.get(TermKey.QUANTIZED_PARAMS, 0) + moved + constants,
         }
 
-    def moment(old: Moment) -> Moment:
-        return Moment(old.phase, old.name, terms(old.terms))
-
-    def micro_step(old: Pass) -> Pass:
-        before = tuple(moment(one) for one in old.forward_moments)
-        after = tuple(moment(one) for one in old.backward_moments)
-        return Pass(terms(old.base), old.forward, old.backward, after, before)
-
-    return replace(
-        memory,
-        steady=terms(memory.steady),
-        passes=tuple(micro_step(one) for one in memory.passes),
-        step=tuple(moment(one) for one in memory.step),
-        init=tuple(moment(one) for one in memory.init),
-    )
+    return renamed(memory, change)

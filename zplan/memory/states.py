@@ -5,7 +5,8 @@ from __future__ import annotations
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
-from zplan.memory.optimizers import OptimizerSpec, whole_state_bytes
+from zplan.memory.optimizers import OptimizerSpec, factored_bytes, state_bytes, whole_state_bytes
+from zplan.memory.params import Layout, Piece
 from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, Precision
 
@@ -29,12 +30,25 @@ def model_states(
     params = states.param * total
     grads = states.grad * trainable
     master = states.master * trainable if states.master and states.master != states.param else 0
-    optim = master + whole_state_bytes(optimizer, trainable, states.optimized)
+    # Factored states vanish in this accounting; that engines with flat partitions undo the factoring is among their terms.
+    optim = master + (0 if optimizer.factored else whole_state_bytes(optimizer, trainable, states.optimized))
     return ModelStates(
         params_bytes=share(params, ranks) if stage >= 3 else params,
         grads_bytes=share(grads, ranks) if stage >= 2 else grads,
         optimizer_bytes=share(optim, ranks) if stage >= 1 else optim,
     )
+
+
+def unsharded_state_bytes(optimizer: OptimizerSpec, groups: Layout, element_bytes: int) -> int:
+    """Bytes of optimizer states where every tensor is stepped whole: one process, DDP, stage 0."""
+    if optimizer.factored:
+        blocks = [shape for index in groups.layers for shape in _shapes(groups.kinds[index])]
+        return factored_bytes((*_shapes(groups.stem), *blocks, *_shapes(groups.head)))
+    return state_bytes(optimizer, groups.trainable, element_bytes)
+
+
+def _shapes(piece: Piece) -> list[tuple[int, ...]]:
+    return [tensor.shape for tensor in piece.tensors if tensor.trainable]
 
 
 def has_16bit_base(job: Job) -> bool:

@@ -19,6 +19,7 @@ TERM_TITLES: Mapping[str, str] = {
     TermKey.GATHERED_PARAMS: "gathered parameters",
     TermKey.PREFETCHED_PARAMS: "prefetched parameters",
     TermKey.PERSISTENT_PARAMS: "persistent parameters",
+    TermKey.SECONDARY_PARAMS: "secondary shards (hpZ)",
     TermKey.UNSHARDED_GRADS: "unsharded gradients",
     TermKey.ACTIVATIONS: "activations",
     TermKey.CHECKPOINTS: "checkpoints",
@@ -40,6 +41,8 @@ TERM_TITLES: Mapping[str, str] = {
     TermKey.HOST_GRADS: "gradients",
     TermKey.HOST_PARAMS: "parameters",
     TermKey.HOST_STAGING: "staging buffers",
+    TermKey.HOST_STATE_DICT: "state dict to be written",
+    TermKey.HOST_LOGITS: "logits for metrics",
     TermKey.PINNED_ROUNDING: "rounding of pinned memory",
 }
 
@@ -148,8 +151,11 @@ def device_base_bytes(estimate: Estimate) -> int:
 def not_counted(jobs: Sequence[Job]) -> list[str]:
     """What was asked for but does not change the numbers yet, so that nobody takes them for more than they are."""
     notes = {
-        "ZeRO++ secondary shards are not counted (--hpz)": any(job.hpz > 1 for job in jobs),
-        "NVMe offload as the engine's source has it; no run was held against it (--offload-to)": any(
+        "ZeRO++: the CUDA kernels of quantized weights and gradients were not run; their buffers are from source, those of "
+        "gradients for nodes of 8 GPUs": any(
+            job.stage == 3 and (job.deepspeed.quantized_weights or job.deepspeed.quantized_gradients) for job in jobs
+        ),
+        "NVMe offload as DeepSpeed's swappers do it in a dry run; parameters beyond max_in_cpu from source (--offload-to)": any(
             job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE for job in jobs
         ),
         "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)": any(

@@ -129,6 +129,14 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "a smaller stage3_param_persistence_threshold",
     ),
     (
+        TermKey.SECONDARY_PARAMS,
+        GPU,
+        "A second partition of every weight within the node, from which ZeRO++ gathers for backward (hpZ)",
+        "2 P/hpZ, once weights have been released; gone after the step, but for frozen ones",
+        "DeepSpeed runtime/zero/partition_parameters.py _partition_param_sec",
+        "a larger --hpz, or none",
+    ),
+    (
         TermKey.UNSHARDED_GRADS,
         GPU,
         "Whole gradients that wait for their reduction across ranks",
@@ -297,6 +305,22 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "more GPUs",
     ),
     (
+        TermKey.HOST_STATE_DICT,
+        HOST,
+        "Weights or optimizer states collected in host RAM to be written to disk (phase save)",
+        "2 P on rank 0 (stage 3), on every rank (stages 0 to 2); FSDP: 4 P, then 8 P of moments on rank 0",
+        "accelerate accelerator.py get_state_dict; DeepSpeed runtime/engine.py; torch distributed/_state_dict_utils.py",
+        "--state-dict sharded; stage 3 (rank 0 alone collects)",
+    ),
+    (
+        TermKey.HOST_LOGITS,
+        HOST,
+        "Logits of evaluation batches that wait for compute_metrics (phase eval with --eval-logits)",
+        "6 K N V T per rank: bf16 and its fp32 copy, of all N ranks and K batches",
+        "transformers trainer_pt_utils.py nested_numpify",
+        "preprocess_logits_for_metrics, prediction_loss_only, or fewer batches between moves (eval_accumulation_steps)",
+    ),
+    (
         TermKey.PINNED_ROUNDING,
         HOST,
         "What pinned memory takes beyond its tensors: torch rounds each buffer up to a power of two",
@@ -342,3 +366,12 @@ def explain_in_plan(estimate: Estimate, key: str) -> TermInPlan:
     if not found.bytes:
         found = TermExplanation(key, 0, about.formula, "none in this plan", about.source, about.shrink)
     return TermInPlan(found, {phase: size for phase, size in peaks.items() if size}, f"{best.phase}: {best.name}")
+
+
+def about_state(estimate: Estimate, key: str) -> tuple[str, str]:
+    """Formula and source of a term that is there between two steps, on the GPU or on the host."""
+    about = TERMS.get(key)
+    if about is not None and about.place == HOST:
+        return about.formula, about.source
+    found = explain_term(estimate, estimate.peak_moment, key)
+    return found.formula, found.source

@@ -47,6 +47,11 @@ def because(cluster: ClusterSpec, phase: str, run: Runtime, host: HostMemory, *,
         )
     if host.verdict in ("tight", "oom"):
         needed, ram = format_size(peak_per_node_bytes(cluster, host), unit), cluster.host_capacity_bytes or 0
+        if host.nvme_short:
+            there = format_size(cluster.nvme_capacity_bytes or 0, unit)
+            return f"NVMe: a node needs {format_size(host.nvme_per_node_bytes, unit)} and has {there}"
+        if host.beyond is not None:
+            return f"host RAM: {host.beyond[0]} needs {needed} on a node, which has {format_size(ram, unit)}"
         rounded = " once pinned memory is rounded up" if host.verdict == "tight" else ""
         return f"host RAM: a node needs {needed}{rounded} and has {format_size(ram, unit)}"
     if gpu == "tight":
@@ -55,13 +60,19 @@ def because(cluster: ClusterSpec, phase: str, run: Runtime, host: HostMemory, *,
 
 
 def peak_per_node_bytes(cluster: ClusterSpec, host: HostMemory) -> int:
-    """Host RAM that all ranks of a node hold at once at their peak, with pinned rounding."""
+    """Host RAM that all ranks of a node hold at once at their peak, with pinned rounding, in any phase that is counted."""
+    if host.beyond is not None:
+        return host.beyond[1]
     return host.per_node_bytes + cluster.gpus_per_node * (host.peak_per_rank_bytes - host.per_rank_bytes)
 
 
 def short_of_host_ram(estimate: Estimate) -> bool:
     """Whether the node's RAM, and not the card, is why a plan is out of memory."""
-    return estimate.host.verdict == "oom" and _gpu(estimate.plan.cluster, estimate.runtime) != "oom"
+    return (
+        estimate.host.verdict == "oom"
+        and not estimate.host.nvme_short
+        and _gpu(estimate.plan.cluster, estimate.runtime) != "oom"
+    )
 
 
 def host_need(estimate: Estimate) -> tuple[int, int]:
@@ -74,10 +85,20 @@ def reason(estimate: Estimate, unit: Unit = Unit.GIB) -> str | None:
     """Why a plan does not fit with room to spare, in the unit that the rest of a view is in."""
     if unit is Unit.GIB or estimate.verdict in ("fits", None):
         return estimate.verdict_because
-    phase = peak_phase(estimate.phases["init"], estimate.worst_rank_peak_bytes, estimate.peak_moment.phase)
+    phase = deciding_phase(estimate)
     return because(estimate.plan.cluster, phase, estimate.runtime, estimate.host, unit=unit)
 
 
 def peak_phase(init_bytes: int, worst_bytes: int, phase: str) -> str:
     """The phase that decides: init where nothing later holds more."""
     return "init" if init_bytes > worst_bytes else phase
+
+
+def deciding_phase(estimate: Estimate) -> str:
+    """The phase that holds most on the GPU, init and phases beside the step included."""
+    phase = peak_phase(estimate.phases["init"], estimate.worst_rank_peak_bytes, estimate.peak_moment.phase)
+    known = max(estimate.worst_rank_peak_bytes, estimate.phases["init"])
+    for need in estimate.beyond:
+        if need.gpu.total_bytes > known:
+            phase, known = need.phase, need.gpu.total_bytes
+    return phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zplan.memory.moments import PHASES
+from zplan.memory.moments import BEYOND, PHASES
 from zplan.memory.summary import device_base_bytes, free_bytes, overall_verdict, plan_label, term_title
 from zplan.memory.verdict import host_need, reason, short_of_host_ram
 from zplan.render.style import COLUMN_GAP, VERDICT_STYLES, Style, fit, narrow, number_column, plain_table
@@ -87,7 +87,7 @@ def _phases(console: Console, estimate: Estimate, unit: Unit) -> None:
     table = plain_table()
     table.add_column("phase", no_wrap=True, min_width=_LABEL_WIDTH)
     number_column(table, f"peak {unit.value}", width=_NUMBER_WIDTH)
-    for phase in PHASES:
+    for phase in (*PHASES, *BEYOND):
         if phase in estimate.phases:
             peak = phase == estimate.peak_moment.phase
             table.add_row(phase, format_in(estimate.phases[phase], unit), style="bold" if peak else "")
@@ -114,10 +114,25 @@ def _device(console: Console, estimate: Estimate, unit: Unit) -> None:
     console.print(fit(console, table))
 
 
+def _beyond_host(console: Console, estimate: Estimate, unit: Unit) -> None:
+    """Host RAM of phases beside the step."""
+    if not estimate.beyond:
+        return
+    table = plain_table()
+    table.add_column("host RAM by phase", no_wrap=True, min_width=_LABEL_WIDTH)
+    for head in ("rank", "node"):
+        number_column(table, f"{head} {unit.value}", width=_NUMBER_WIDTH)
+    for need in estimate.beyond:
+        table.add_row(need.phase, format_in(need.host.total_bytes, unit), format_in(need.host.node_bytes, unit))
+    console.print()
+    console.print(fit(console, table))
+
+
 def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> None:
     from rich.text import Text
 
     host, capacity = estimate.host, estimate.plan.cluster.host_capacity_bytes
+    _beyond_host(console, estimate, unit)
     if not host.per_node_bytes and not host.nvme_per_node_bytes:
         return
     table = plain_table()
@@ -133,7 +148,7 @@ def _host(console: Console, estimate: Estimate, style: Style, unit: Unit) -> Non
         table.add_row("NVMe per node", format_in(host.nvme_per_node_bytes, unit), style="bold")
     console.print()
     console.print(fit(console, table))
-    if capacity is not None:
+    if capacity is not None and not host.nvme_short:
         console.print(
             Text.assemble(style.verdict(host.verdict), f" in {format_capacity(capacity, unit)} of RAM per node")
         )

@@ -100,3 +100,27 @@ def render_explanations(
             f"{format_bytes(term.bytes, unit)}, host, per rank",
             _lines(term),
         )
+
+
+def render_phases(console: Console, estimate: Estimate, *, unit: Unit = Unit.GIB) -> None:
+    """Draw the terms of phases beside the step, on the GPU and on the host; nothing where none was asked for.
+
+    Args:
+        console: Where to draw.
+        estimate: The prediction.
+        unit: Unit of all sizes.
+    """
+    from rich.text import Text
+
+    for need in estimate.beyond:
+        for place, moment in (("GPU", need.gpu), ("host", need.host)):
+            if not moment.terms and not moment.node_bytes:
+                continue
+            console.print()
+            node = f"; {format_bytes(moment.node_bytes, unit)} per node" if moment.node_bytes else ""
+            head = f"{plan_label(estimate.plan.job)}, {need.phase} on the {place} ({moment.name}{node})"
+            console.print(Text(head, style="bold"))
+            for key, size in sorted(moment.terms.items(), key=lambda item: -item[1]):
+                formula, source = moment.why[key]
+                lines = (("formula", formula), ("here", f"{size:,}"), ("source", source))
+                _paragraph(console, f"{term_title(key)} ({key})", format_bytes(size, unit), lines)

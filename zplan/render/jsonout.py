@@ -118,9 +118,47 @@ def plan_object(estimate: Estimate, terms: Sequence[TermExplanation], time: Step
             "pinned_per_rank_bytes": host.pinned_per_rank_bytes,
             "per_node_bytes": host.per_node_bytes,
             "verdict": host.verdict,
+            **_host_phases(estimate),
         },
         "nvme": {"per_node_bytes": host.nvme_per_node_bytes},
         "time": None if time is None else time_object(time),
+        **_phase_terms(estimate),
+    }
+
+
+def _host_phases(estimate: Estimate) -> dict[str, Any]:
+    """Host RAM of phases beside the step, where they were asked for."""
+    if not estimate.beyond:
+        return {}
+    return {
+        "phases": {
+            need.phase: {"per_rank_bytes": need.host.total_bytes, "per_node_bytes": need.host.node_bytes}
+            for need in estimate.beyond
+        }
+    }
+
+
+def _phase_terms(estimate: Estimate) -> dict[str, Any]:
+    """Terms of phases beside the step: those on the GPU sum to ``gpu.phases``, those on the host to ``host.phases``."""
+    if not estimate.beyond:
+        return {}
+    places = [
+        (need.phase, place, m) for need in estimate.beyond for place, m in (("gpu", need.gpu), ("host", need.host))
+    ]
+    return {
+        "phase_terms": [
+            {
+                "key": key,
+                "bytes": size,
+                "phase": phase,
+                "place": place,
+                "moment": moment.name,
+                "formula": moment.why[key][0],
+                "source": moment.why[key][1],
+            }
+            for phase, place, moment in places
+            for key, size in moment.terms.items()
+        ]
     }
 
 

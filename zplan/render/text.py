@@ -117,6 +117,7 @@ def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row 
     rows += [
         ("allocated peak", sizes([estimate.allocated_peak_bytes for estimate in estimates]), "bold"),
         *_init_row(estimates, unit),
+        *_beyond_rows(estimates, unit),
         ("device, expected", sizes([estimate.runtime.device_expected_bytes for estimate in estimates]), "bold"),
         ("  at most", sizes([estimate.runtime.device_high_bytes for estimate in estimates]), ""),
     ]
@@ -124,6 +125,10 @@ def _rows(estimates: Sequence[Estimate], style: Style, unit: Unit) -> list[_Row 
         shares = [format_share(estimate.runtime.device_expected_bytes, capacity) for estimate in estimates]
         rows.append((f"  of {format_capacity(capacity, unit)}", shares, ""))
     rows.append(("host RAM per node", sizes([estimate.host.per_node_bytes for estimate in estimates]), ""))
+    for index, need in enumerate(estimates[0].beyond):
+        rows.append(
+            (f"  in {need.phase}", sizes([estimate.beyond[index].host.node_bytes for estimate in estimates]), "")
+        )
     if any(estimate.host.nvme_per_node_bytes for estimate in estimates):
         rows.append(("NVMe per node", sizes([estimate.host.nvme_per_node_bytes for estimate in estimates]), ""))
     return rows
@@ -134,6 +139,14 @@ def _init_row(estimates: Sequence[Estimate], unit: Unit) -> list[_Row]:
     if not any(estimate.phases["init"] > estimate.allocated_peak_bytes for estimate in estimates):
         return []
     return [("peak of init", [format_in(estimate.phases["init"], unit) for estimate in estimates], "bold")]
+
+
+def _beyond_rows(estimates: Sequence[Estimate], unit: Unit) -> list[_Row]:
+    """Peaks of phases beside the step, where they were asked for."""
+    return [
+        (f"peak of {need.phase}", [format_in(estimate.phases[need.phase], unit) for estimate in estimates], "")
+        for need in estimates[0].beyond
+    ]
 
 
 def _time_rows(times: Sequence[StepTime]) -> list[_Row | None]:

@@ -28,16 +28,33 @@ def engine_memory(model: ModelSpec, job: Job, orders: GradOrders, ranks: int, ra
         rank: Whose memory.
     """
     groups = layout(model, job.lora)
-    if job.quantize is None:
+    if job.lora is None and job.quantize is None:
         return _memory(groups, job, orders, ranks, rank)
-    from zplan.memory.quantized import named, quantized_layout
+    return _with_frozen(groups, job, orders, ranks, rank)
+
+
+def _with_frozen(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int) -> EngineMemory:
+    """Adapters on a frozen base, packed or not, each under its own name."""
+    from zplan.memory.engines.units import make_units
+    from zplan.memory.renamed import adapter_bytes, with_adapters
     from zplan.memory.states import state_sizes
 
-    smaller, packed, constants = quantized_layout(
-        groups, job.quantize, state_sizes(job).param, with_head=job.implementation != "transformers"
-    )
-    sharded = job.engine in (Engine.FSDP1, Engine.FSDP2) or job.stage == 3
-    return named(_memory(smaller, job, orders, ranks, rank), share(packed, ranks) if sharded else packed, constants)
+    states, sharded = state_sizes(job), job.engine in (Engine.FSDP1, Engine.FSDP2)
+    packed = constants = 0
+    whole = groups
+    if job.quantize is not None:
+        from zplan.memory.quantized import named, quantized_layout
+
+        groups, packed, constants = quantized_layout(
+            groups, job.quantize, states.param, with_head=job.implementation != "transformers"
+        )
+    memory = _memory(groups, job, orders, ranks, rank)
+    if job.lora is not None:
+        stored = make_units(groups, job, ranks, rank).total("trainable_stored") if sharded else 0
+        memory = with_adapters(memory, adapter_bytes(whole, job, states, ranks, stored))
+    if job.quantize is None:
+        return memory
+    return named(memory, share(packed, ranks) if sharded or job.stage == 3 else packed, constants)
 
 
 def _memory(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int) -> EngineMemory:

@@ -11,9 +11,9 @@ from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, torch_bytes
 from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import optimizer_spec, state_bytes
+from zplan.memory.optimizers import optimizer_spec, temporary_bytes
 from zplan.memory.params import Layout
-from zplan.memory.states import has_16bit_base
+from zplan.memory.states import has_16bit_base, unsharded_state_bytes
 from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Engine, Job, Precision
 
@@ -33,7 +33,7 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMem
     grads = states.grad * numel
     steady = {
         TermKey.PARAMS: states.param * numel + frozen,
-        TermKey.OPTIMIZER: state_bytes(optimizer, numel, states.optimized),
+        TermKey.OPTIMIZER: unsharded_state_bytes(optimizer, groups, states.optimized),
         TermKey.REDUCE_BUCKET: grads if job.engine is Engine.DDP else 0,
     }
     steady = {key: size for key, size in steady.items() if size}
@@ -56,7 +56,7 @@ def replicated_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMem
     backward = backward_track(groups, orders, level(), ready)
     stepping = dict(steady) | {
         TermKey.GRADS: 0 if in_backward else grads,
-        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
+        TermKey.OPTIMIZER_TEMPORARIES: temporary_bytes(optimizer, numel, groups.trainable_shapes(), states.optimized),
     }
     made = {key: size for key, size in steady.items() if key != TermKey.OPTIMIZER}
     return EngineMemory(

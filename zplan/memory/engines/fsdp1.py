@@ -12,7 +12,7 @@ from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch
 from zplan.memory.engines.units import Units, init_bytes, make_units, steady_terms
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout
 from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
@@ -92,6 +92,16 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
     return track, Moment("backward", "root's flat gradient", dict(final.terms))
 
 
+def _pieces(groups: Layout, units: Units) -> list[tuple[int]]:
+    """Largest piece of a tensor in each unit's shard: with ``use_orig_params`` the optimizer gets views of one dimension."""
+    root = (*groups.stem.tensors, *groups.head.tensors)
+    pairs = [(root, units.root), *((kind.tensors, unit) for kind, unit in zip(groups.kinds, units.kinds, strict=True))]
+    return [
+        (min(max((t.numel for t in tensors if t.trainable), default=0), unit.trainable_stored),)
+        for tensors, unit in pairs
+    ]
+
+
 def fsdp1_memory(
     groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int, rank: int
 ) -> EngineMemory:
@@ -118,8 +128,8 @@ def fsdp1_memory(
     step = dict(steady)
     if on_gpu:
         step[TermKey.GRADS] = states.grad * units.total("trainable_stored")
-        step[TermKey.OPTIMIZER_TEMPORARIES] = (
-            optimizer.step_temporary_copies * states.optimized * units.total("trainable")
+        step[TermKey.OPTIMIZER_TEMPORARIES] = temporary_bytes(
+            optimizer, units.total("trainable"), _pieces(groups, units), states.optimized
         )
     params = steady.get(TermKey.PARAMS, 0)
     init = {TermKey.PARAMS: params, TermKey.GATHERED_PARAMS: init_bytes(units, states, params, 2) - params}

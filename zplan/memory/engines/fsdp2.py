@@ -12,7 +12,7 @@ from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch
 from zplan.memory.engines.units import Unit, Units, init_bytes, make_units, steady_terms
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.timeline import NOTHING, LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
@@ -235,7 +235,7 @@ def fsdp2_memory(
     if waiting:
         forward = _with(forward, TermKey.UNSHARDED_GRADS, waiting)
     grads = states.grad * (units.total("trainable_stored") + (0 if groups.adapters else units.extra))
-    temporaries = optimizer.step_temporary_copies * states.optimized * units.total("trainable")
+    temporaries = temporary_bytes(optimizer, units.total("trainable"), (), states.optimized)
     step = dict(steady) | {
         TermKey.GRADS: grads if on_gpu else 0,
         TermKey.OPTIMIZER_TEMPORARIES: temporaries if on_gpu else 0,

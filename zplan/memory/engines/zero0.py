@@ -10,8 +10,9 @@ from functools import lru_cache
 from zplan.memory.engines.base import EngineMemory, HostTerms, deepspeed_bytes
 from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import optimizer_spec, state_bytes
+from zplan.memory.optimizers import optimizer_spec, temporary_bytes
 from zplan.memory.params import Layout
+from zplan.memory.states import unsharded_state_bytes
 from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Job, Precision
 
@@ -46,7 +47,7 @@ def zero0_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMemory:
     steady = {
         TermKey.PARAMS: states.param * numel + frozen,
         TermKey.MASTER: states.master * numel if states.master != states.param else 0,
-        TermKey.OPTIMIZER: state_bytes(optimizer, numel, states.optimized),
+        TermKey.OPTIMIZER: unsharded_state_bytes(optimizer, groups, states.optimized),
     }
     steady = {key: size for key, size in steady.items() if size}
     total = 0
@@ -72,7 +73,7 @@ def zero0_memory(groups: Layout, orders: GradOrders, job: Job) -> EngineMemory:
         # The unfused wrapper keeps the 16-bit gradients beside their fp32 casts.
         TermKey.GRADS: 0 if fused else all_grads,
         TermKey.GRADS_FP32: cast if not fused else states.optimized * numel,
-        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
+        TermKey.OPTIMIZER_TEMPORARIES: temporary_bytes(optimizer, numel, groups.trainable_shapes(), states.optimized),
     }
     if job.precision is Precision.FP32:
         # No wrapper: the optimizer works on the parameters, and its states are made by the first step.

@@ -12,7 +12,7 @@ from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.engines.zero12_reduce import Partition, Reducer, edges_of, partition
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import zero12_flat_numel
 from zplan.memory.timeline import Level, Pass, Track, level
@@ -52,7 +52,7 @@ def _step_moments(
     flattening = dict(steady) | {TermKey.GRADS: kept_grads, TermKey.FLAT_BUFFER: flatten, TermKey.GRADS_FP32: cast}
     running = dict(steady) | {
         TermKey.GRADS_FP32: cast or flatten,
-        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * part.numel,
+        TermKey.OPTIMIZER_TEMPORARIES: temporary_bytes(optimizer, part.numel, ((part.numel,),), states.optimized),
     }
     norm = dict(steady) | {
         TermKey.GRADS: kept_grads,

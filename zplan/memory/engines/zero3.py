@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, constant_track
-from zplan.memory.engines.zero3_gather import gathered_tracks
+from zplan.memory.engines.zero3_gather import gathered_tracks, weights_of
 from zplan.memory.engines.zero3_host import zero3_host
+from zplan.memory.engines.zero3_nvme import nvme_host
+from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes
+from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.sharding import share, zero3_partition_numel
 from zplan.memory.timeline import Pass, Track, level
-from zplan.spec import DeepSpeedOptions, Job, Offload, Precision
+from zplan.spec import DeepSpeedOptions, Job, Offload, OffloadTo, Precision
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
@@ -116,7 +118,8 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
 def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ranks: int) -> tuple[Track, Track, int]:
     """Gathered parameters along forward and backward, module by module, and the bytes of the last reduction."""
     offload = job.offload is not Offload.NONE
-    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad, offload)
+    quantized = reduces_quantized(job, ranks)
+    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad, offload, quantized)
     if ranks == 1 and job.offload is not Offload.ALL:
         # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
         return constant_track(groups, orders, level()), grads, last
@@ -130,9 +133,12 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         offload_ratio=fixed.offload_ratio,
         overlap_comm=fixed.overlap_comm,
     )
-    forward, gathered = gathered_tracks(
-        groups, orders, options, states.param, 4 if keeps_fp32_adapters(job) else states.param
-    )
+    adapter_bytes = 4 if keeps_fp32_adapters(job) else states.param
+    if is_plus(job):
+        weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
+        forward, gathered = plus_tracks(groups, orders, job, weights, states.param, ranks)
+    else:
+        forward, gathered = gathered_tracks(groups, orders, options, states.param, adapter_bytes)
     return forward, with_reduction(gathered, grads, groups, orders), last
 
 
@@ -151,7 +157,7 @@ def _step_moments(
     running = {
         **working,
         TermKey.GRADS_FP32: cast or states.grad * numel,
-        TermKey.OPTIMIZER_TEMPORARIES: optimizer.step_temporary_copies * states.optimized * numel,
+        TermKey.OPTIMIZER_TEMPORARIES: temporary_bytes(optimizer, numel, ((numel,),), states.optimized),
     }
     # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).
     overflow = parts.trainable if job.precision is Precision.FP16 else 0
@@ -162,6 +168,13 @@ def _step_moments(
         Moment("step", "optimizer step", running),
         Moment("step", "persistent parameters gathered", steady),
     )
+
+
+def _partitions(groups: Layout, parts: _Shards, ranks: int) -> tuple[tuple[int, bool], ...]:
+    """Elements of each tensor's partition, and whether it trains; what ``--params 7B`` states more comes last."""
+    found = tuple((zero3_partition_numel(tensor.numel, ranks), tensor.trainable) for tensor in groups.tensors())
+    more = parts.trainable + parts.frozen - sum(numel for numel, _ in found)
+    return (*found, (more, not groups.adapters)) if more else found
 
 
 def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int) -> EngineMemory:
@@ -175,20 +188,29 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     steady = _steady(parts, job, states, optimizer, ranks)
     forward, backward, last = _tracks(groups, orders, job, states, ranks)
     reducing = Moment("backward", "last reduction", {**steady, TermKey.UNSHARDED_GRADS: last})
+    step = _step_moments(steady, parts, job, states, optimizer)
+    init = _init_moments(steady, groups, parts, job, states, ranks)
+    plus, on_host = secondary(groups, job, states, ranks), 0
+    if plus.frozen or plus.trained:
+        if job.offload is Offload.ALL:
+            on_host = plus.frozen + plus.trained + (plus.largest if job.deepspeed.pin_memory else 0)
+        else:
+            # Adapters are added after ``zero.Init``; everything is partitioned at the start of the step.
+            (reducing,) = with_secondary((reducing,), plus.frozen + plus.trained)
+            step = with_secondary(step, plus.frozen + plus.trained)
+            init = with_secondary(init, plus.frozen if job.lora is not None else plus.trained)
+            steady = {**steady, TermKey.SECONDARY_PARAMS: plus.frozen} if plus.frozen else steady
+    if job.offload_to is OffloadTo.NVME and job.offload is not Offload.NONE:
+        host = nvme_host(parts.sub_groups, _partitions(groups, parts, ranks), job, states, optimizer)
+    else:
+        on_gpu, held = _on_gpu_sub_groups(parts, job), parts.trainable + parts.frozen
+        host = zero3_host(parts.sub_groups, on_gpu, held, parts.trainable, job, states, optimizer, on_host)
     return EngineMemory(
         steady=steady,
         passes=(Pass(steady, forward, backward, (reducing,)),),
-        step=_step_moments(steady, parts, job, states, optimizer),
-        init=_init_moments(steady, groups, parts, job, states, ranks),
-        host=zero3_host(
-            parts.sub_groups,
-            _on_gpu_sub_groups(parts, job),
-            parts.trainable + parts.frozen,
-            parts.trainable,
-            job,
-            states,
-            optimizer,
-        ),
+        step=step,
+        init=init,
+        host=host,
         states=states,
         grad_bytes=states.grad,
     )

@@ -28,7 +28,7 @@ def gathered_tracks(
     weights = weights_of(groups, options, element_bytes, adapter_bytes)
     for held in replay(pieces, checkpointed, options, weights):
         levels.add(held)
-    return _track(False, levels, orders), _track(True, levels, orders)
+    return track_of(False, levels, orders), track_of(True, levels, orders)
 
 
 class PieceLevels:
@@ -63,7 +63,7 @@ class PieceLevels:
                 states[LATER] = max(states.get(LATER, 0), held.size)
 
 
-def _track(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
+def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
     """One pass of the replay as a track."""
 
     def levels(piece: int) -> dict[StateKey, Level]:

@@ -1,7 +1,6 @@
-"""Stage 3's host memory: what offload keeps in RAM, and on NVMe.
+"""Stage 3's host memory: what offload keeps in RAM; for NVMe see ``zero3_nvme.py``.
 
-Source: DeepSpeed 0.19 ``runtime/zero/stage3.py``; for NVMe ``runtime/swap_tensor/optimizer_utils.py`` and
-``partitioned_param_swapper.py``. The NVMe figures are read from the source; no run has been held against them.
+Source: DeepSpeed 0.19 ``runtime/zero/stage3.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from zplan.memory.engines.base import HostTerms, StateBytes
 from zplan.memory.moments import TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
-from zplan.spec import Job, Offload, OffloadTo, Precision
+from zplan.spec import Job, Offload, Precision
 
 
 def zero3_host(
@@ -20,12 +19,11 @@ def zero3_host(
     job: Job,
     states: StateBytes,
     optimizer: OptimizerSpec,
+    secondary_bytes: int = 0,
 ) -> HostTerms:
     """Host tensors of one rank.
 
-    Formula: in RAM 18 bytes per offloaded element with the optimizer, 20 with parameters as well. On NVMe the fp32 states and
-    gradients lie on disk, and RAM holds swap buffers: ``buffer_count`` times the largest sub-group in fp32, and for parameters
-    ``buffer_count`` x ``buffer_size`` elements beside ``max_in_cpu`` of them.
+    Formula: 18 bytes per offloaded element with the optimizer, 20 with parameters as well.
 
     Args:
         sub_groups: Elements of each sub-group on this rank.
@@ -35,11 +33,10 @@ def zero3_host(
         job: Offload and its options.
         states: Bytes per element of each copy.
         optimizer: Its states.
+        secondary_bytes: Secondary partitions of offloaded parameters (hpZ), which are dropped after the step.
     """
     if job.offload is Offload.NONE:
         return HostTerms()
-    if job.offload_to is OffloadTo.NVME:
-        return _nvme(sub_groups, params, trainable, job, states, optimizer)
     offloaded = sum(sub_groups) - sum(on_gpu)
     steady = {
         TermKey.HOST_MASTER: states.optimized * offloaded,
@@ -55,26 +52,4 @@ def zero3_host(
     terms = {key: size for key, size in steady.items() if size}
     # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).
     overflow = trainable if job.precision is Precision.FP16 else 0
-    return HostTerms(terms, sum(terms.values()) + overflow, pinned)
-
-
-def _nvme(
-    sub_groups: tuple[int, ...], params: int, trainable: int, job: Job, states: StateBytes, optimizer: OptimizerSpec
-) -> HostTerms:
-    options = job.deepspeed
-    swap = options.nvme_buffer_count * states.optimized * max(sub_groups)
-    on_disk = 2 * states.optimized * trainable + state_bytes(optimizer, trainable, states.optimized)
-    in_ram = buffers = 0
-    if job.offload is Offload.ALL:
-        kept = min(params, options.nvme_max_in_cpu)
-        in_ram = states.param * kept
-        buffers = states.param * options.nvme_param_buffer_count * options.nvme_param_buffer_size
-        on_disk += states.param * (params - kept)
-    steady = {
-        TermKey.HOST_GRADS: states.grad * trainable,
-        TermKey.HOST_PARAMS: in_ram,
-        TermKey.HOST_STAGING: swap + buffers,
-    }
-    terms = {key: size for key, size in steady.items() if size}
-    pinned = tuple(size for size in (states.grad * trainable, in_ram, swap, buffers) if size)
-    return HostTerms(terms, sum(terms.values()), pinned, on_disk)
+    return HostTerms(terms, sum(terms.values()) + overflow + secondary_bytes, pinned)

@@ -13,6 +13,7 @@ from typing import TypeVar
 from zplan.memory.engines.calls import leaf_module
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, backward_track, piece_offsets
+from zplan.memory.engines.zero3_plus import quantized_reduction_bytes
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.sharding import zero3_partition_numel
@@ -30,6 +31,8 @@ class _Bucket:
 
     def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool) -> None:
         self.size, self.ranks, self.element_bytes, self.offload = size, ranks, element_bytes, offload
+        self.vectors: frozenset[int] | None = None
+        """With quantized gradients (qgZ) the sizes of tensors of one dimension."""
         self.numels: list[int] = []
         self.elements = 0
         self.waiting = 0
@@ -42,6 +45,9 @@ class _Bucket:
         padded = [zero3_partition_numel(numel, self.ranks) * self.ranks for numel in self.numels]
         alone = len(self.numels) == 1 and padded == self.numels
         copy = 0 if alone or not self.numels else self.element_bytes * sum(padded)
+        if self.vectors is not None:
+            matrices = [numel not in self.vectors for numel in self.numels]
+            copy = quantized_reduction_bytes(self.numels, matrices, self.ranks, self.element_bytes)
         if self.offload and padded:
             # A partition that goes to the host is first added up on the GPU (``partition_grads``); its norm is taken slice by
             # slice in float64, then it is cast to fp32 (``_offload_grad_partition_at_boundary``).
@@ -99,21 +105,34 @@ def _padded(groups: Layout, ranks: int) -> bool:
 
 
 def reduction(
-    groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
+    groups: Layout,
+    orders: GradOrders,
+    bucket_numel: int,
+    ranks: int,
+    element_bytes: int,
+    offload: bool,
+    quantized: bool = False,
 ) -> tuple[Track, int]:
     """Levels of the reduction alone along backward, and the bytes of the last flush."""
     orders = orders.uncheckpointed()
     # The interleaved copy is as large as its tensors wherever none is padded; only what goes to the host is a share of them.
-    return _reduction(
-        groups, orders, bucket_numel, ranks if offload or _padded(groups, ranks) else 1, element_bytes, offload
-    )
+    shared = not offload and not quantized and not _padded(groups, ranks)
+    return _reduction(groups, orders, bucket_numel, 1 if shared else ranks, element_bytes, offload, quantized)
 
 
 @lru_cache(maxsize=1024)
 def _reduction(
-    groups: Layout, orders: GradOrders, bucket_numel: int, ranks: int, element_bytes: int, offload: bool
+    groups: Layout,
+    orders: GradOrders,
+    bucket_numel: int,
+    ranks: int,
+    element_bytes: int,
+    offload: bool,
+    quantized: bool,
 ) -> tuple[Track, int]:
     bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
+    if quantized:
+        bucket.vectors = frozenset(tensor.numel for tensor in groups.tensors() if len(tensor.shape) == 1)
     leaves: dict[int, tuple[tuple[int, ...], bool]] = {}
     found = [_leaf(groups.kinds[kind], orders.variants[variant]) for variant, kind in enumerate(orders.variant_kinds)]
     for offset, variant in zip(piece_offsets(groups)[0], orders.layers, strict=True):

@@ -47,6 +47,10 @@ class Case:
     """More keys of DeepSpeed's ``zero_optimization``."""
     data_types: Mapping[str, Any] = field(default_factory=dict)
     """DeepSpeed's ``data_types``."""
+    beyond: tuple[str, ...] = ()
+    """Phases to measure after the steps: ``eval`` and ``save``."""
+    eval_batch: int = 0
+    """Sequences of an evaluation batch; 0: as in training."""
     steps: int = 2
     explain: int = 0
     """How many of the largest tensors at each phase's peak to list; -1 lists all."""
@@ -117,6 +121,8 @@ def case_from_dict(raw: Mapping[str, Any]) -> Case:
         values["world"] = 1
     if "lora_targets" in values:
         values["lora_targets"] = tuple(values["lora_targets"])
+    if "beyond" in values:
+        values["beyond"] = tuple(values["beyond"])
     case = Case(**values)
     _check(case)
     return case
@@ -137,6 +143,8 @@ def _check(case: Case) -> None:
             raise ZplanError(f"{key} must be a whole number of at least 1, not {value!r}", _HINT)
     if not 0 <= case.rank < case.world:
         raise ZplanError(f"rank {case.rank} does not exist among {case.world} ranks", f"use --rank {case.world - 1}")
+    if unknown := set(case.beyond) - {"eval", "save"}:
+        raise ZplanError(f"the dry run has no phase {', '.join(sorted(unknown))}", "there are eval and save")
     if case.steps < 2:
         raise ZplanError("the first step has no optimizer states yet: at least 2 steps are needed", _HINT)
 

@@ -14,7 +14,9 @@ import torch
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.memory.moments import TermKey
+from zplan.verify.dryrun import nvme, zeropp
 from zplan.verify.dryrun.bench import Bench
+from zplan.verify.dryrun.beyond import evaluation, gathered
 from zplan.verify.dryrun.case import Case
 from zplan.verify.dryrun.imports import require
 from zplan.verify.dryrun.loss import loss_of
@@ -91,7 +93,8 @@ def prepare(bench: Bench) -> StepWork:
     def backward(loss: torch.Tensor, last: bool) -> None:
         engine.backward(loss)
 
-    return StepWork(lambda: loss_of(engine, ids), backward, lambda last: engine.step())
+    beyond = {"eval": evaluation(bench, engine, nullcontext), "save": gathered(case, engine)}
+    return StepWork(lambda: loss_of(engine, ids), backward, lambda last: engine.step(), beyond=beyond)
 
 
 def _shape_only(zeros_like: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -218,6 +221,12 @@ def _import(bench: Bench) -> Any:
     # Chooses autocast decorators by device name; "meta" has none.
     replace(zero_linear, "get_accelerator", _Cpu)
     deepspeed.init_distributed("fake", dist_init_required=False)
+    if "nvme" in str(bench.case.zero):
+        nvme.install()
+        bench.notes.append("Offload to NVMe wrote nothing: a stand-in counted what DeepSpeed's swappers would write.")
+    if any(bench.case.zero.get(key) for key in ("zero_quantized_weights", "zero_quantized_gradients")):
+        zeropp.install()
+        bench.notes.append("ZeRO++'s quantization kernels are stand-ins that allocate what the real ones return.")
     return deepspeed
 
 

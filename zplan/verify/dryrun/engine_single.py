@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from zplan.verify.dryrun.bench import Bench
+from zplan.verify.dryrun.beyond import evaluation, gathered
 from zplan.verify.dryrun.loss import loss_of
 from zplan.verify.dryrun.optimizers import torch_optimizer
 from zplan.verify.dryrun.steps import StepWork
@@ -93,4 +94,6 @@ def torch_step(
             optimizer.step()
             optimizer.zero_grad()
 
-    return StepWork(forward, backward, step, before)
+    return StepWork(
+        forward, backward, step, before, {"eval": evaluation(bench, model, context), "save": gathered(case, model)}
+    )

@@ -27,6 +27,10 @@ SMALL_ROWS = 64
 """A tensor with fewer rows than this and the vocabulary's width is not logits."""
 
 
+ADAPTER = ".lora_"
+"""In the name of every adapter's weight, as peft makes it."""
+
+
 class Namer:
     """Gives storages their term keys.
 
@@ -86,14 +90,15 @@ class Namer:
         self._tracker = tracker
         if bench.model is None:
             return
-        for param in bench.model.parameters():
+        for name, param in bench.model.named_parameters():
+            key = TermKey.ADAPTERS if ADAPTER in name else TermKey.PARAMS
             if param.grad is not None:
                 tracker.adopt(param.grad, TermKey.GRADS)
             if not hasattr(param, "ds_id"):
-                tracker.adopt(param.detach(), TermKey.PARAMS)
+                tracker.adopt(param.detach(), key)
                 continue
             if param.ds_tensor is not None:
-                tracker.adopt(param.ds_tensor, TermKey.PARAMS)
+                tracker.adopt(param.ds_tensor, key)
             if getattr(param, "ds_persist", False) and param.numel():
                 tracker.adopt(param.data, TermKey.PERSISTENT_PARAMS)
         for optimizer in bench.optimizers:
@@ -102,7 +107,9 @@ class Namer:
                     tracker.adopt(tensor, TermKey.OPTIMIZER)
         for held in bench.held:
             for tensor, key in held():
-                tracker.adopt(tensor, key)
+                # With adapters only they are trained, and so only they are in flat buffers.
+                flat = key == TermKey.PARAMS and self._case.lora is not None
+                tracker.adopt(tensor, TermKey.ADAPTERS if flat else key)
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:

@@ -11,6 +11,7 @@ import torch
 from zplan.verify.dryrun.attention import attention_as_on_cuda
 from zplan.verify.dryrun.autocast import off_on_meta
 from zplan.verify.dryrun.bench import Bench, PhaseMeter
+from zplan.verify.dryrun.beyond import explain, run_beyond
 from zplan.verify.dryrun.case import Case, case_from_dict
 from zplan.verify.dryrun.engines import engine_module
 from zplan.verify.dryrun.ghost import FakeGhost, Ghost, fake_cpu
@@ -18,7 +19,7 @@ from zplan.verify.dryrun.imports import settle
 from zplan.verify.dryrun.naming import Namer
 from zplan.verify.dryrun.steps import run_steps
 from zplan.verify.dryrun.world import fake_world
-from zplan.verify.tracker import PhasePeak, Tracker
+from zplan.verify.tracker import Tracker
 
 LIMITS = (
     "A dry run sees no scratch memory inside CUDA kernels: flash attention's backward, cuBLAS workspaces.",
@@ -64,6 +65,8 @@ def run_case(raw: Mapping[str, Any], progress: Callable[[str, float], None] | No
             settle()
             run_steps(work, meter, grad_accum=case.grad_accum, steps=case.steps, progress=progress)
             result = _result(bench, meter)
+            if case.beyond:
+                result["beyond"] = run_beyond(case, work, meter)
             del work
     result["seconds"] = round(time.perf_counter() - start, 2)
     return result
@@ -84,40 +87,13 @@ def _result(bench: Bench, meter: PhaseMeter) -> dict[str, Any]:
         "limits": [*LIMITS, *bench.notes],
         "versions": versions(case),
     }
+    if "nvme" in str(case.zero):
+        from zplan.verify.dryrun.nvme import FILES
+
+        result["nvme"] = sum(FILES.values())
     if case.explain:
         result["explain"] = {phase: explain(peak, case.explain) for phase, peak in meter.peaks.items()}
     return result
-
-
-def explain(peak: PhasePeak, count: int) -> list[dict[str, Any]]:
-    """The largest groups of equal tensors alive at a peak.
-
-    Args:
-        peak: A phase's peak.
-        count: How many groups; -1 for all.
-
-    Returns:
-        Groups of tensors with the same shape, dtype, label, phase of birth and operator, largest first.
-    """
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for item in peak.live:
-        key = (item.label, item.shape, item.dtype, item.phase, item.op)
-        held = groups.setdefault(key, [0, 0])
-        held[0] += item.size_bytes
-        held[1] += 1
-    ordered = sorted(groups.items(), key=lambda pair: -pair[1][0])
-    return [
-        {
-            "bytes": size,
-            "tensors": number,
-            "label": label,
-            "shape": list(shape),
-            "dtype": dtype.removeprefix("torch."),
-            "born": phase,
-            "op": op,
-        }
-        for (label, shape, dtype, phase, op), (size, number) in (ordered if count < 0 else ordered[:count])
-    ]
 
 
 def versions(case: Case) -> dict[str, str]:

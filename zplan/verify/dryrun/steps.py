@@ -5,8 +5,8 @@ Peaks are those of the last step; with gradient accumulation, the maximum over i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from zplan.memory.moments import TermKey
@@ -40,6 +40,8 @@ class StepWork:
     """Steps the optimizer and clears the gradients, if this micro-step ends the accumulation."""
     before: Callable[[bool], None] | None = None
     """Called before each micro-step's forward."""
+    beyond: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    """Phase after the steps (``eval``, ``save``) -> what runs it; what it returns lives until the phase ends."""
 
 
 def run_steps(
@@ -96,5 +98,7 @@ PHASE_LABEL = {
     "forward": TermKey.ACTIVATIONS,
     "backward": TermKey.ACTIVATIONS,
     "step": TermKey.OPTIMIZER_TEMPORARIES,
+    "eval": TermKey.ACTIVATIONS,
+    "save": TermKey.GATHERED_PARAMS,
 }
 """What a storage is called when nothing says more about it."""

@@ -1,0 +1,79 @@
+"""Gives bytes of an engine's terms another name, in every moment: what is packed, what is an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from zplan.memory.engines.base import EngineMemory, StateBytes
+from zplan.memory.moments import Moment, TermKey
+from zplan.memory.params import Layout, keeps_fp32_adapters
+from zplan.memory.sharding import zero3_partition_numel, zero12_flat_numel
+from zplan.memory.timeline import Pass
+from zplan.spec import Engine, Job, Offload
+
+Change = Callable[[str, Mapping[str, int]], Mapping[str, int]]
+"""A moment's name (empty for what is there throughout) and its terms -> its terms."""
+
+MADE_BEFORE_ADAPTERS = ("head made before sharding", "module made before sharding")
+"""Of stage 3: peft adds adapters to a model that is sharded already."""
+
+
+def renamed(memory: EngineMemory, change: Change) -> EngineMemory:
+    """An engine's side with the terms of every moment changed; their sums must stay.
+
+    Args:
+        memory: An engine's side of a plan.
+        change: What becomes of terms.
+    """
+
+    def moment(old: Moment) -> Moment:
+        return Moment(old.phase, old.name, change(old.name, old.terms))
+
+    def micro_step(old: Pass) -> Pass:
+        before = tuple(moment(one) for one in old.forward_moments)
+        after = tuple(moment(one) for one in old.backward_moments)
+        return Pass(change("", old.base), old.forward, old.backward, after, before)
+
+    return replace(
+        memory,
+        steady=change("", memory.steady),
+        passes=tuple(micro_step(one) for one in memory.passes),
+        step=tuple(moment(one) for one in memory.step),
+        init=tuple(moment(one) for one in memory.init),
+    )
+
+
+def adapter_bytes(groups: Layout, job: Job, states: StateBytes, ranks: int, stored: int) -> int:
+    """Bytes of adapter weights among this rank's ``params``.
+
+    Formula: fp32 adapters (peft makes them so), 4 bytes each; DeepSpeed below stage 3 casts them with everything else and flattens
+    them; shards as those of any tensor.
+
+    Args:
+        groups: The parameters.
+        job: Engine, stage and offload.
+        states: Bytes per element of each copy.
+        ranks: N.
+        stored: FSDP: trainable elements that this rank stores, padding included.
+    """
+    if job.engine is Engine.DEEPSPEED:
+        if job.stage == 3:
+            numel = sum(zero3_partition_numel(t.numel, ranks) for t in groups.tensors() if t.trainable)
+            return (4 if keeps_fp32_adapters(job) else states.param) * numel if job.offload is not Offload.ALL else 0
+        return states.param * (zero12_flat_numel(groups.trainable, ranks) if job.stage else groups.trainable)
+    if job.engine in (Engine.FSDP1, Engine.FSDP2):
+        return states.param * stored if job.offload is Offload.NONE else 0
+    return states.param * groups.trainable
+
+
+def with_adapters(memory: EngineMemory, size: int) -> EngineMemory:
+    """Moves adapter weights from ``params`` to a term of their own."""
+
+    def change(name: str, old: Mapping[str, int]) -> Mapping[str, int]:
+        held = 0 if name in MADE_BEFORE_ADAPTERS else min(size, old.get(TermKey.PARAMS, 0))
+        if not held:
+            return old
+        return {**old, TermKey.PARAMS: old[TermKey.PARAMS] - held, TermKey.ADAPTERS: held}
+
+    return renamed(memory, change)
