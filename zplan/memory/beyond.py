@@ -40,6 +40,7 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
     job, cluster = plan.job, plan.cluster
     flash, facts = job.attention is Attention.FLASH, job_facts(job)
     later = max(peaks.values(), default=0)
+    facts = job_facts(job)
     run = runtime(
         job.engine,
         plan.world_size,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from zplan.memory.activations.base import ComputeMode
+from zplan.memory.formats import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
 from zplan.memory.optimizers import OptimizerSpec, factored_bytes, state_bytes, whole_state_bytes
 from zplan.memory.params import Layout, Piece
 from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, Precision
-
-if TYPE_CHECKING:
-    from zplan.memory.engines.base import StateBytes
 
 
 def model_states(
@@ -62,9 +58,6 @@ def has_16bit_base(job: Job) -> bool:
 
 def state_sizes(job: Job) -> StateBytes:
     """Bytes per element of each copy that the job's engine keeps."""
-    # Engines import this module: the other way round only when it is asked.
-    from zplan.memory.engines.base import deepspeed_bytes, torch_bytes
-
     if job.engine is Engine.DEEPSPEED:
         return deepspeed_bytes(job.precision)
     if job.quantize is not None and job.engine in (Engine.FSDP1, Engine.FSDP2):
