@@ -52,8 +52,8 @@ MENDED = [
     # A loop variable names the root's last gradient during its reduce-scatter (foreach_reduce): 1.3 % too little.
     ({"model": "mistral", "engine": "fsdp2", "stage": 2, "world": 2, "seq_len": 512}, -1e-4, 1e-4),
     # fp32 adapters on a 16-bit base under autocast keep fp32 copies of their inputs: 4.8 and 2.2 % too little.
-    ({"model": "glm4", "engine": "ddp", "lora": 16, "checkpointing": "every-2"}, -1e-4, 1e-2),
-    ({"model": "falcon", "engine": "single", "lora": 8, "checkpointing": "every-2"}, -1e-4, 1e-2),
+    ({"model": "glm4", "engine": "ddp", "lora": 16, "checkpointing": "every-2"}, -1e-4, 1e-4),
+    ({"model": "falcon", "engine": "single", "lora": 8, "checkpointing": "every-2"}, -1e-4, 1e-4),
     # fp32 adapters of a checkpointed block cast their input in forward, too (peft, _cast_input_dtype): 6.3 % too little there.
     ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8, "figure": "forward"}, -1e-3, 1e-3),
     # The tied head is made whole before it is tied under zero.Init: 27.6 % too little with a small bucket.
@@ -68,6 +68,9 @@ MENDED = [
     # A mixture of experts is gathered as a whole and let go as a whole: 2.9 % too little, and 4.2 % too much.
     ({"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "offload": "all"}, -1e-4, 1e-3),
     ({"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "world": 256, "rank": 255}, -1e-4, 2e-3),
+    # The first block's norm keeps nothing where the embedding is frozen: 0.1 and 0.08 % too much.
+    ({"model": "gpt_neox", "engine": "deepspeed", "stage": 2, "lora": 64, "checkpointing": "none"}, -1e-4, 1e-4),
+    ({"model": "gemma", "engine": "fsdp2", "stage": 3, "lora": 16, "checkpointing": "none"}, -1e-4, 1e-4),
     # Frozen weights that a recomputation gathered go with the module that made it run again: 2.6 % too little.
     ({"model": "opt", "engine": "deepspeed", "stage": 3, "lora": 8}, -1e-4, 1e-4),
 ]

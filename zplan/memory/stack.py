@@ -8,6 +8,7 @@ from functools import lru_cache
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
 from zplan.memory.activations.find import has_tables, module_of
+from zplan.memory.activations.first import first_block_saving
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.adapted import ALL_LINEAR, adapter
 from zplan.memory.engines import engine_memory
@@ -285,6 +286,9 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         lora=adapters,
         in_place=facts.own_linear,
     )
+    if job.lora is not None and job.checkpointing.kind == "none" and job.quantize is None:
+        per_token, once = first_block_saving(model.block_kinds[model.layers[0]], job.lora, mode)
+        stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
     head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
     if (

@@ -14,6 +14,7 @@ from zplan.memory.activations.table import Row, Table
 from zplan.memory.adapted import ALL_LINEAR, MODULE_KINDS, Adapter, adapter, with_adapters
 from zplan.spec import Lora, Weight, WeightKind
 
+MATRICES = (WeightKind.LINEAR, WeightKind.CONV1D)
 SAME_INPUT = (frozenset({"q_proj", "k_proj", "v_proj"}), frozenset({"gate_proj", "up_proj"}))
 """Layers that read the same tensor."""
 ATTENTION_OUTPUT = ("o_proj", "out_proj", "attn.c_proj", "attention.dense", "self_attention.dense", "self_attn.dense")
@@ -156,6 +157,15 @@ def _input_of(name: str, one_norm: bool, layers: Mapping[str, Weight]) -> str:
         return "norm"
     group = next((index for index, names in enumerate(SAME_INPUT) if last in names), None)
     return name if group is None else f"{parent} {group}"
+
+
+def first_readers(weights: Sequence[Weight], lora: Lora, family: str) -> list[tuple[Weight, bool]]:
+    """Returns the linear layers that read what a block's attention reads first, and whether each has an adapter."""
+    layers = {w.name.removesuffix(".weight"): w for w in weights if w.kind in MATRICES and len(w.shape) == 2}
+    one_norm = _has_one_norm(weights)
+    first = next((_input_of(name, one_norm, layers) for name in layers), "")
+    same = [weight for name, weight in layers.items() if first and _input_of(name, one_norm, layers) == first]
+    return [(weight, has_adapter(weight, lora, family)) for weight in same]
 
 
 def reduced(table: Table, missing: Without) -> Table:

@@ -9,7 +9,7 @@ from zplan.errors import ZplanError
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import WITH_ADAPTERS, code_kind, find, module_of, tables_of, variation
 from zplan.memory.activations.pieces import outer_sizes
-from zplan.memory.activations.table import Bound, Row, Table, bind
+from zplan.memory.activations.table import Backward, Bound, Row, Table, bind
 from zplan.spec import Loss, ModelSpec
 
 CHUNKS = 8
@@ -75,6 +75,28 @@ def with_head_module(tied: Table, own: Table) -> Table:
     )
 
 
+GRADIENT_BYTES = 2
+
+
+def handed_over_last(table: Table) -> Table:
+    """Returns the table of a head whose gradient is handed over when that of the logits is gone.
+
+    One node makes the gradients of the matrix and of its input from the logits'; hooks of the matrix run after that node, which
+    has let go of what it was given. What an engine's hook needs so does not meet the logits' gradient.
+    """
+    places = [place for place, name in enumerate(table.columns) if name == "T*V"]
+    backward: list[Backward] = []
+    for ready, module, pending, row in table.backward:
+        if module == HEAD_MODULE and pending == HEAD_WEIGHT:
+            padded = row + (0,) * (len(table.columns) - len(row))
+            backward.append((ready, module, "", (*padded, GRADIENT_BYTES)))
+            without = tuple(0 if place in places else size for place, size in enumerate(row))
+            backward.append((ready, module, pending, without))
+        else:
+            backward.append((ready, module, pending, row))
+    return replace(table, columns=(*table.columns, "h*V"), backward=tuple(backward))
+
+
 @lru_cache(maxsize=8192)
 def head_memory(
     model: ModelSpec, *, micro_batch: int, seq_len: int, loss: Loss, mode: ComputeMode, lora: int = 0
@@ -120,4 +142,6 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
         table = with_head_module(table, find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True))
     if loss is Loss.IN_PLACE:
         table = in_place(table)
+    if mode is ComputeMode.CAST and way == Loss.STANDARD.value:
+        table = handed_over_last(table)
     return bind(table, {**outer_sizes(model), **dict(block.dims)}, names, frozen=lora)

@@ -180,24 +180,60 @@ O44 = (
     "self_attention.query_key_value^ -self_attention input_layernorm -."
 )
 O45 = (
+    "+. input_layernorm +self_attention self_attention.query_key_value self_attention.dense -self_attention "
+    "post_attention_layernorm +mlp mlp.dense_h_to_4h mlp.act mlp.dense_4h_to_h -mlp -."
+)
+O46 = (
+    "+. +mlp mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h -mlp post_attention_layernorm +self_attention "
+    "self_attention.dense self_attention.query_key_value -self_attention input_layernorm -."
+)
+O47 = (
+    "+. +mlp +mlp.dense_4h_to_h < input_layernorm +self_attention self_attention.query_key_value "
+    "self_attention.dense -self_attention post_attention_layernorm +mlp mlp.dense_h_to_4h mlp.act "
+    "+mlp.dense_4h_to_h > -mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h -mlp post_attention_layernorm "
+    "+self_attention self_attention.dense self_attention.query_key_value -self_attention input_layernorm -."
+)
+O48 = (
+    "+. +mlp mlp.dense_4h_to_h^ mlp.act mlp.dense_h_to_4h^ -mlp post_attention_layernorm +self_attention "
+    "self_attention.dense^ +self_attention.query_key_value self_attention.query_key_value.lora_B.default "
+    "+self_attention.query_key_value.lora_A.default"
+)
+O49 = (
+    "+. input_layernorm +self_attention self_attention.query_key_value* self_attention.dense* -self_attention "
+    "post_attention_layernorm +mlp mlp.dense_h_to_4h* mlp.act mlp.dense_4h_to_h* -mlp -."
+)
+O50 = (
+    "+. +mlp mlp.dense_4h_to_h^ mlp.act mlp.dense_h_to_4h^ -mlp post_attention_layernorm +self_attention "
+    "self_attention.dense^ self_attention.query_key_value^ -self_attention input_layernorm -."
+)
+O51 = (
+    "+. +mlp +mlp.dense_4h_to_h +mlp.dense_4h_to_h.lora_B.default < input_layernorm +self_attention "
+    "self_attention.query_key_value* self_attention.dense* -self_attention post_attention_layernorm +mlp "
+    "mlp.dense_h_to_4h* mlp.act +mlp.dense_4h_to_h mlp.dense_4h_to_h.base_layer "
+    "mlp.dense_4h_to_h.lora_dropout.default mlp.dense_4h_to_h.lora_A.default +mlp.dense_4h_to_h.lora_B.default > "
+    "-mlp.dense_4h_to_h.lora_B.default mlp.dense_4h_to_h.lora_A.default mlp.dense_4h_to_h.lora_dropout.default "
+    "mlp.dense_4h_to_h.base_layer -mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h^ -mlp post_attention_layernorm "
+    "+self_attention self_attention.dense^ self_attention.query_key_value^ -self_attention input_layernorm -."
+)
+O52 = (
     "+. ln_attn ln_mlp +self_attention self_attention.query_key_value self_attention.dense -self_attention +mlp "
     "mlp.dense_h_to_4h mlp.act mlp.dense_4h_to_h -mlp -."
 )
-O46 = (
+O53 = (
     "+. +mlp +mlp.dense_4h_to_h < ln_attn ln_mlp +self_attention self_attention.query_key_value "
     "self_attention.dense -self_attention +mlp mlp.dense_h_to_4h mlp.act +mlp.dense_4h_to_h > -mlp.dense_4h_to_h "
     "mlp.act mlp.dense_h_to_4h -mlp +self_attention self_attention.dense self_attention.query_key_value "
     "-self_attention ln_mlp ln_attn -."
 )
-O47 = (
+O54 = (
     "+. +mlp mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h -mlp +self_attention self_attention.dense "
     "self_attention.query_key_value -self_attention ln_mlp ln_attn -."
 )
-O48 = (
+O55 = (
     "+. ln_attn ln_mlp +self_attention self_attention.query_key_value* self_attention.dense* -self_attention +mlp "
     "mlp.dense_h_to_4h* mlp.act mlp.dense_4h_to_h* -mlp -."
 )
-O49 = (
+O56 = (
     "+. +mlp +mlp.dense_4h_to_h +mlp.dense_4h_to_h.lora_B.default < ln_attn ln_mlp +self_attention "
     "self_attention.query_key_value* self_attention.dense* -self_attention +mlp mlp.dense_h_to_4h* mlp.act "
     "+mlp.dense_4h_to_h mlp.dense_4h_to_h.base_layer mlp.dense_4h_to_h.lora_dropout.default "
@@ -206,29 +242,29 @@ O49 = (
     "-mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h^ -mlp +self_attention self_attention.dense^ "
     "self_attention.query_key_value^ -self_attention ln_mlp ln_attn -."
 )
-O50 = (
+O57 = (
     "+. +mlp mlp.dense_4h_to_h^ mlp.act mlp.dense_h_to_4h^ -mlp +self_attention self_attention.dense^ "
     "self_attention.query_key_value^ -self_attention ln_mlp ln_attn -."
 )
-O51 = (
+O58 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_attention_layernorm +mlp mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj -mlp -."
 )
-O52 = (
+O59 = (
     "+. +mlp +mlp.down_proj < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj "
     "self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_proj mlp.act_fn mlp.up_proj +mlp.down_proj "
     "> -mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O53 = (
+O60 = (
     "+. +mlp mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O54 = (
+O61 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm +mlp mlp.gate_proj* mlp.act_fn mlp.up_proj* mlp.down_proj* -mlp -."
 )
-O55 = (
+O62 = (
     "+. +mlp +mlp.down_proj +mlp.down_proj.lora_B.default < input_layernorm +self_attn self_attn.q_proj* "
     "self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm +mlp mlp.gate_proj* "
     "mlp.act_fn mlp.up_proj* +mlp.down_proj mlp.down_proj.base_layer mlp.down_proj.lora_dropout.default "
@@ -237,22 +273,22 @@ O55 = (
     "mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn self_attn.o_proj^ "
     "self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O56 = (
+O63 = (
     "+. +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ +self_attn.v_proj self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default "
     "+self_attn.k_proj self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O57 = (
+O64 = (
     "+. +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O58 = (
+O65 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_attention_layernorm pre_feedforward_layernorm +mlp mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj "
     "-mlp post_feedforward_layernorm -."
 )
-O59 = (
+O66 = (
     "+. +post_feedforward_layernorm < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj "
     "self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm pre_feedforward_layernorm +mlp "
     "mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj -mlp +post_feedforward_layernorm > "
@@ -260,17 +296,17 @@ O59 = (
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj "
     "self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O60 = (
+O67 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp "
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj "
     "self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O61 = (
+O68 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm pre_feedforward_layernorm +mlp mlp.gate_proj* mlp.act_fn mlp.up_proj* "
     "mlp.down_proj* -mlp post_feedforward_layernorm -."
 )
-O62 = (
+O69 = (
     "+. +post_feedforward_layernorm < input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* "
     "self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm pre_feedforward_layernorm +mlp "
     "mlp.gate_proj* mlp.act_fn mlp.up_proj* mlp.down_proj* -mlp +post_feedforward_layernorm > "
@@ -278,25 +314,25 @@ O62 = (
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.v_proj^ "
     "self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O63 = (
+O70 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp "
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj^ +self_attn.v_proj "
     "self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default +self_attn.k_proj "
     "self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O64 = (
+O71 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp "
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.v_proj^ "
     "self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O65 = "+. +model model.embed_tokens model.rotary_emb model.rotary_emb"
-O66 = (
+O72 = "+. +model model.embed_tokens model.rotary_emb model.rotary_emb"
+O73 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.q_norm "
     "self_attn.k_norm self_attn.o_proj -self_attn post_attention_layernorm pre_feedforward_layernorm +mlp "
     "mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj -mlp post_feedforward_layernorm -."
 )
-O67 = (
+O74 = (
     "+. +post_feedforward_layernorm < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj "
     "self_attn.v_proj self_attn.q_norm self_attn.k_norm self_attn.o_proj -self_attn post_attention_layernorm "
     "pre_feedforward_layernorm +mlp mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj -mlp "
@@ -304,18 +340,18 @@ O67 = (
     "mlp.gate_proj -mlp pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj "
     "self_attn.k_norm self_attn.q_norm self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O68 = (
+O75 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp "
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj self_attn.k_norm "
     "self_attn.q_norm self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O69 = "+. +base_model +base_model.model +model model.embed_tokens model.rotary_emb model.rotary_emb"
-O70 = (
+O76 = "+. +base_model +base_model.model +model model.embed_tokens model.rotary_emb model.rotary_emb"
+O77 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.q_norm "
     "self_attn.k_norm self_attn.o_proj* -self_attn post_attention_layernorm pre_feedforward_layernorm +mlp "
     "mlp.gate_proj* mlp.act_fn mlp.up_proj* mlp.down_proj* -mlp post_feedforward_layernorm -."
 )
-O71 = (
+O78 = (
     "+. +post_feedforward_layernorm < input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* "
     "self_attn.v_proj* self_attn.q_norm self_attn.k_norm self_attn.o_proj* -self_attn post_attention_layernorm "
     "pre_feedforward_layernorm +mlp mlp.gate_proj* mlp.act_fn mlp.up_proj* mlp.down_proj* -mlp "
@@ -323,37 +359,37 @@ O71 = (
     "mlp.gate_proj^ -mlp pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj^ "
     "self_attn.k_norm self_attn.q_norm self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O72 = (
+O79 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp "
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.k_norm "
     "self_attn.q_norm +self_attn.v_proj self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default "
     "+self_attn.k_proj self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O73 = (
+O80 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp "
     "pre_feedforward_layernorm post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.k_norm "
     "self_attn.q_norm self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O74 = (
+O81 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_attention_layernorm +mlp mlp.gate_up_proj mlp.activation_fn mlp.down_proj -mlp -."
 )
-O75 = (
+O82 = (
     "+. +mlp +mlp.down_proj < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj "
     "self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_up_proj mlp.activation_fn +mlp.down_proj > "
     "-mlp.down_proj mlp.activation_fn mlp.gate_up_proj -mlp post_attention_layernorm +self_attn self_attn.o_proj "
     "self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O76 = (
+O83 = (
     "+. +mlp mlp.down_proj mlp.activation_fn mlp.gate_up_proj -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O77 = (
+O84 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm +mlp mlp.gate_up_proj* mlp.activation_fn mlp.down_proj* -mlp -."
 )
-O78 = (
+O85 = (
     "+. +mlp +mlp.down_proj +mlp.down_proj.lora_B.default < input_layernorm +self_attn self_attn.q_proj* "
     "self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm +mlp "
     "mlp.gate_up_proj* mlp.activation_fn +mlp.down_proj mlp.down_proj.base_layer "
@@ -362,117 +398,117 @@ O78 = (
     "mlp.down_proj.base_layer -mlp.down_proj mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm "
     "+self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O79 = (
+O86 = (
     "+. +mlp mlp.down_proj^ mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ +self_attn.v_proj self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default "
     "+self_attn.k_proj self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O80 = (
+O87 = (
     "+. +mlp mlp.down_proj^ mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O81 = (
+O88 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_self_attn_layernorm post_attention_layernorm +mlp mlp.gate_up_proj mlp.activation_fn mlp.down_proj -mlp "
     "post_mlp_layernorm -."
 )
-O82 = (
+O89 = (
     "+. +post_mlp_layernorm < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj "
     "self_attn.o_proj -self_attn post_self_attn_layernorm post_attention_layernorm +mlp mlp.gate_up_proj "
     "mlp.activation_fn mlp.down_proj -mlp +post_mlp_layernorm > -post_mlp_layernorm +mlp mlp.down_proj "
     "mlp.activation_fn mlp.gate_up_proj -mlp post_attention_layernorm post_self_attn_layernorm +self_attn "
     "self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O83 = (
+O90 = (
     "+. post_mlp_layernorm +mlp mlp.down_proj mlp.activation_fn mlp.gate_up_proj -mlp post_attention_layernorm "
     "post_self_attn_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj "
     "input_layernorm -."
 )
-O84 = (
+O91 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_self_attn_layernorm post_attention_layernorm +mlp mlp.gate_up_proj* mlp.activation_fn "
     "mlp.down_proj* -mlp post_mlp_layernorm -."
 )
-O85 = (
+O92 = (
     "+. +post_mlp_layernorm < input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* "
     "self_attn.o_proj* -self_attn post_self_attn_layernorm post_attention_layernorm +mlp mlp.gate_up_proj* "
     "mlp.activation_fn mlp.down_proj* -mlp +post_mlp_layernorm > -post_mlp_layernorm +mlp mlp.down_proj^ "
     "mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm post_self_attn_layernorm +self_attn "
     "self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O86 = (
+O93 = (
     "+. post_mlp_layernorm +mlp mlp.down_proj^ mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm "
     "post_self_attn_layernorm +self_attn self_attn.o_proj^ +self_attn.v_proj self_attn.v_proj.lora_B.default "
     "+self_attn.v_proj.lora_A.default +self_attn.k_proj self_attn.k_proj.lora_B.default "
     "+self_attn.k_proj.lora_A.default +self_attn.q_proj self_attn.q_proj.lora_B.default "
     "+self_attn.q_proj.lora_A.default"
 )
-O87 = (
+O94 = (
     "+. post_mlp_layernorm +mlp mlp.down_proj^ mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm "
     "post_self_attn_layernorm +self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ "
     "input_layernorm -."
 )
-O88 = "+. +transformer transformer.wte transformer.wpe transformer.drop"
-O89 = "transformer.drop +transformer.wpe +transformer.wte"
-O90 = (
+O95 = "+. +transformer transformer.wte transformer.wpe transformer.drop"
+O96 = "transformer.drop +transformer.wpe +transformer.wte"
+O97 = (
     "+. ln_1 +attn attn.c_attn attn.c_proj attn.resid_dropout -attn ln_2 +mlp mlp.c_fc mlp.act mlp.c_proj "
     "mlp.dropout -mlp -."
 )
-O91 = (
+O98 = (
     "+. +mlp +mlp.dropout < ln_1 +attn attn.c_attn attn.c_proj attn.resid_dropout -attn ln_2 +mlp mlp.c_fc mlp.act "
     "mlp.c_proj +mlp.dropout > -mlp.dropout mlp.c_proj mlp.act mlp.c_fc -mlp ln_2 +attn attn.resid_dropout "
     "attn.c_proj attn.c_attn -attn ln_1 -."
 )
-O92 = (
+O99 = (
     "+. +mlp mlp.dropout mlp.c_proj mlp.act mlp.c_fc -mlp ln_2 +attn attn.resid_dropout attn.c_proj attn.c_attn "
     "-attn ln_1 -."
 )
-O93 = "+. +base_model +base_model.model +transformer transformer.wte transformer.wpe transformer.drop"
-O94 = "transformer.drop +transformer.wte"
-O95 = (
+O100 = "+. +base_model +base_model.model +transformer transformer.wte transformer.wpe transformer.drop"
+O101 = "transformer.drop +transformer.wte"
+O102 = (
     "+. ln_1 +attn attn.c_attn* attn.c_proj* attn.resid_dropout -attn ln_2 +mlp mlp.c_fc* mlp.act mlp.c_proj* "
     "mlp.dropout -mlp -."
 )
-O96 = (
+O103 = (
     "+. +mlp +mlp.dropout < ln_1 +attn attn.c_attn* attn.c_proj* attn.resid_dropout -attn ln_2 +mlp mlp.c_fc* "
     "mlp.act mlp.c_proj* +mlp.dropout > -mlp.dropout mlp.c_proj^ mlp.act mlp.c_fc^ -mlp ln_2 +attn "
     "attn.resid_dropout attn.c_proj^ attn.c_attn^ -attn ln_1 -."
 )
-O97 = (
+O104 = (
     "+. +mlp mlp.dropout mlp.c_proj^ mlp.act mlp.c_fc^ -mlp ln_2 +attn attn.resid_dropout attn.c_proj^ "
     "+attn.c_attn attn.c_attn.lora_B.default +attn.c_attn.lora_A.default"
 )
-O98 = (
+O105 = (
     "+. +mlp mlp.dropout mlp.c_proj^ mlp.act mlp.c_fc^ -mlp ln_2 +attn attn.resid_dropout attn.c_proj^ "
     "attn.c_attn^ -attn ln_1 -."
 )
-O99 = "+. +gpt_neox gpt_neox.embed_in gpt_neox.emb_dropout gpt_neox.rotary_emb"
-O100 = "gpt_neox.final_layer_norm -gpt_neox lm_head -."
-O101 = "+. lm_head +gpt_neox gpt_neox.final_layer_norm"
-O102 = "gpt_neox.emb_dropout +gpt_neox.embed_in"
-O103 = (
+O106 = "+. +gpt_neox gpt_neox.embed_in gpt_neox.emb_dropout gpt_neox.rotary_emb"
+O107 = "gpt_neox.final_layer_norm -gpt_neox lm_head -."
+O108 = "+. lm_head +gpt_neox gpt_neox.final_layer_norm"
+O109 = "gpt_neox.emb_dropout +gpt_neox.embed_in"
+O110 = (
     "+. input_layernorm +attention attention.query_key_value attention.dense -attention post_attention_dropout "
     "post_attention_layernorm +mlp mlp.dense_h_to_4h mlp.act mlp.dense_4h_to_h -mlp post_mlp_dropout -."
 )
-O104 = (
+O111 = (
     "+. post_mlp_dropout +mlp +mlp.dense_4h_to_h < input_layernorm +attention attention.query_key_value "
     "attention.dense -attention post_attention_dropout post_attention_layernorm +mlp mlp.dense_h_to_4h mlp.act "
     "+mlp.dense_4h_to_h > -mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h -mlp post_attention_layernorm "
     "post_attention_dropout +attention attention.dense attention.query_key_value -attention input_layernorm -."
 )
-O105 = (
+O112 = (
     "+. post_mlp_dropout +mlp mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h -mlp post_attention_layernorm "
     "post_attention_dropout +attention attention.dense attention.query_key_value -attention input_layernorm -."
 )
-O106 = "+. +base_model +base_model.model +gpt_neox gpt_neox.embed_in gpt_neox.emb_dropout gpt_neox.rotary_emb"
-O107 = "gpt_neox.final_layer_norm -gpt_neox lm_head -base_model.model -base_model -."
-O108 = "+. +base_model +base_model.model lm_head +gpt_neox gpt_neox.final_layer_norm"
-O109 = (
+O113 = "+. +base_model +base_model.model +gpt_neox gpt_neox.embed_in gpt_neox.emb_dropout gpt_neox.rotary_emb"
+O114 = "gpt_neox.final_layer_norm -gpt_neox lm_head -base_model.model -base_model -."
+O115 = "+. +base_model +base_model.model lm_head +gpt_neox gpt_neox.final_layer_norm"
+O116 = (
     "+. input_layernorm +attention attention.query_key_value* attention.dense* -attention post_attention_dropout "
     "post_attention_layernorm +mlp mlp.dense_h_to_4h* mlp.act mlp.dense_4h_to_h* -mlp post_mlp_dropout -."
 )
-O110 = (
+O117 = (
     "+. post_mlp_dropout +mlp +mlp.dense_4h_to_h +mlp.dense_4h_to_h.lora_B.default < input_layernorm +attention "
     "attention.query_key_value* attention.dense* -attention post_attention_dropout post_attention_layernorm +mlp "
     "mlp.dense_h_to_4h* mlp.act +mlp.dense_4h_to_h mlp.dense_4h_to_h.base_layer "
@@ -481,40 +517,40 @@ O110 = (
     "mlp.dense_4h_to_h.base_layer -mlp.dense_4h_to_h mlp.act mlp.dense_h_to_4h^ -mlp post_attention_layernorm "
     "post_attention_dropout +attention attention.dense^ attention.query_key_value^ -attention input_layernorm -."
 )
-O111 = (
+O118 = (
     "+. post_mlp_dropout +mlp mlp.dense_4h_to_h^ mlp.act +mlp.dense_h_to_4h mlp.dense_h_to_4h.lora_B.default "
     "+mlp.dense_h_to_4h.lora_A.default post_attention_dropout +attention attention.dense^ "
     "+attention.query_key_value attention.query_key_value.lora_B.default +attention.query_key_value.lora_A.default"
 )
-O112 = (
+O119 = (
     "+. post_mlp_dropout +mlp mlp.dense_4h_to_h^ mlp.act mlp.dense_h_to_4h^ -mlp post_attention_layernorm "
     "post_attention_dropout +attention attention.dense^ attention.query_key_value^ -attention input_layernorm -."
 )
-O113 = (
+O120 = (
     "+. post_mlp_dropout +mlp mlp.dense_4h_to_h^ mlp.act mlp.dense_h_to_4h^ -mlp post_attention_layernorm "
     "post_attention_dropout +attention attention.dense^ +attention.query_key_value "
     "attention.query_key_value.lora_B.default +attention.query_key_value.lora_A.default"
 )
-O114 = "+. +transformer transformer.wte transformer.drop transformer.rotary_emb"
-O115 = (
+O121 = "+. +transformer transformer.wte transformer.drop transformer.rotary_emb"
+O122 = (
     "+. ln_1 +attn attn.q_proj attn.k_proj attn.v_proj attn.out_proj attn.resid_dropout -attn +mlp mlp.fc_in "
     "mlp.act mlp.fc_out mlp.dropout -mlp -."
 )
-O116 = (
+O123 = (
     "+. +mlp mlp.dropout +mlp.fc_out < ln_1 +attn attn.q_proj attn.k_proj attn.v_proj attn.out_proj "
     "attn.resid_dropout -attn +mlp mlp.fc_in mlp.act +mlp.fc_out > -mlp.fc_out mlp.act mlp.fc_in -mlp +attn "
     "attn.resid_dropout attn.out_proj attn.v_proj attn.k_proj attn.q_proj ln_1 -."
 )
-O117 = (
+O124 = (
     "+. +mlp mlp.dropout mlp.fc_out mlp.act mlp.fc_in -mlp +attn attn.resid_dropout attn.out_proj attn.v_proj "
     "attn.k_proj attn.q_proj ln_1 -."
 )
-O118 = "+. +base_model +base_model.model +transformer transformer.wte transformer.drop transformer.rotary_emb"
-O119 = (
+O125 = "+. +base_model +base_model.model +transformer transformer.wte transformer.drop transformer.rotary_emb"
+O126 = (
     "+. ln_1 +attn attn.q_proj* attn.k_proj* attn.v_proj* attn.out_proj* attn.resid_dropout -attn +mlp mlp.fc_in* "
     "mlp.act mlp.fc_out* mlp.dropout -mlp -."
 )
-O120 = (
+O127 = (
     "+. +mlp mlp.dropout +mlp.fc_out +mlp.fc_out.lora_B.default < ln_1 +attn attn.q_proj* attn.k_proj* "
     "attn.v_proj* attn.out_proj* attn.resid_dropout -attn +mlp mlp.fc_in* mlp.act +mlp.fc_out "
     "mlp.fc_out.base_layer mlp.fc_out.lora_dropout.default mlp.fc_out.lora_A.default +mlp.fc_out.lora_B.default > "
@@ -522,54 +558,54 @@ O120 = (
     "-mlp.fc_out mlp.act mlp.fc_in^ -mlp +attn attn.resid_dropout attn.out_proj^ attn.v_proj^ attn.k_proj^ "
     "attn.q_proj^ ln_1 -."
 )
-O121 = (
+O128 = (
     "+. +mlp mlp.dropout mlp.fc_out^ mlp.act +mlp.fc_in mlp.fc_in.lora_B.default +mlp.fc_in.lora_A.default +attn "
     "attn.resid_dropout attn.out_proj^ +attn.v_proj attn.v_proj.lora_B.default +attn.v_proj.lora_A.default "
     "+attn.k_proj attn.k_proj.lora_B.default +attn.k_proj.lora_A.default +attn.q_proj attn.q_proj.lora_B.default "
     "+attn.q_proj.lora_A.default"
 )
-O122 = (
+O129 = (
     "+. +mlp mlp.dropout mlp.fc_out^ mlp.act mlp.fc_in^ -mlp +attn attn.resid_dropout attn.out_proj^ attn.v_proj^ "
     "attn.k_proj^ attn.q_proj^ ln_1 -."
 )
-O123 = (
+O130 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_attention_layernorm mlp -."
 )
-O124 = (
+O131 = (
     "+. +mlp < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj "
     "-self_attn post_attention_layernorm +mlp > -mlp post_attention_layernorm +self_attn self_attn.o_proj "
     "self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O125 = (
+O132 = (
     "+. mlp post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_proj "
     "self_attn.q_proj input_layernorm -."
 )
-O126 = "+. +transformer transformer.wte"
-O127 = "transformer.norm_f -transformer lm_head -."
-O128 = "+. lm_head +transformer transformer.norm_f"
-O129 = "+transformer.wte"
-O130 = (
+O133 = "+. +transformer transformer.wte"
+O134 = "transformer.norm_f -transformer lm_head -."
+O135 = "+. lm_head +transformer transformer.norm_f"
+O136 = "+transformer.wte"
+O137 = (
     "+. norm_1 +attn attn.Wqkv attn.out_proj -attn resid_attn_dropout norm_2 +ffn ffn.up_proj ffn.act "
     "ffn.down_proj -ffn -."
 )
-O131 = (
+O138 = (
     "+. +ffn +ffn.down_proj < norm_1 +attn attn.Wqkv attn.out_proj -attn resid_attn_dropout norm_2 +ffn "
     "ffn.up_proj ffn.act +ffn.down_proj > -ffn.down_proj ffn.act ffn.up_proj -ffn norm_2 resid_attn_dropout +attn "
     "attn.out_proj attn.Wqkv -attn norm_1 -."
 )
-O132 = (
+O139 = (
     "+. +ffn ffn.down_proj ffn.act ffn.up_proj -ffn norm_2 resid_attn_dropout +attn attn.out_proj attn.Wqkv -attn "
     "norm_1 -."
 )
-O133 = "+. +base_model +base_model.model +transformer transformer.wte"
-O134 = "transformer.norm_f -transformer lm_head -base_model.model -base_model -."
-O135 = "+. +base_model +base_model.model lm_head +transformer transformer.norm_f"
-O136 = (
+O140 = "+. +base_model +base_model.model +transformer transformer.wte"
+O141 = "transformer.norm_f -transformer lm_head -base_model.model -base_model -."
+O142 = "+. +base_model +base_model.model lm_head +transformer transformer.norm_f"
+O143 = (
     "+. norm_1 +attn attn.Wqkv* attn.out_proj* -attn resid_attn_dropout norm_2 +ffn ffn.up_proj* ffn.act "
     "ffn.down_proj* -ffn -."
 )
-O137 = (
+O144 = (
     "+. +ffn +ffn.down_proj +ffn.down_proj.lora_B.default < norm_1 +attn attn.Wqkv* attn.out_proj* -attn "
     "resid_attn_dropout norm_2 +ffn ffn.up_proj* ffn.act +ffn.down_proj ffn.down_proj.base_layer "
     "ffn.down_proj.lora_dropout.default ffn.down_proj.lora_A.default +ffn.down_proj.lora_B.default > "
@@ -577,159 +613,159 @@ O137 = (
     "ffn.down_proj.base_layer -ffn.down_proj ffn.act ffn.up_proj^ -ffn norm_2 resid_attn_dropout +attn "
     "attn.out_proj^ attn.Wqkv^ -attn norm_1 -."
 )
-O138 = (
+O145 = (
     "+. +ffn ffn.down_proj^ ffn.act ffn.up_proj^ -ffn norm_2 resid_attn_dropout +attn attn.out_proj^ +attn.Wqkv "
     "attn.Wqkv.lora_B.default +attn.Wqkv.lora_A.default"
 )
-O139 = (
+O146 = (
     "+. +ffn ffn.down_proj^ ffn.act ffn.up_proj^ -ffn norm_2 resid_attn_dropout +attn attn.out_proj^ attn.Wqkv^ "
     "-attn norm_1 -."
 )
-O140 = (
+O147 = (
     "+. +self_attn self_attn.q_proj self_attn.q_norm self_attn.k_proj self_attn.k_norm self_attn.v_proj "
     "self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj "
     "-mlp post_feedforward_layernorm -."
 )
-O141 = (
+O148 = (
     "+. +post_feedforward_layernorm < +self_attn self_attn.q_proj self_attn.q_norm self_attn.k_proj "
     "self_attn.k_norm self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_proj "
     "mlp.act_fn mlp.up_proj mlp.down_proj -mlp +post_feedforward_layernorm > -post_feedforward_layernorm +mlp "
     "mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp post_attention_layernorm +self_attn self_attn.o_proj "
     "self_attn.v_proj self_attn.k_norm self_attn.k_proj self_attn.q_norm self_attn.q_proj -."
 )
-O142 = (
+O149 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp "
     "post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_norm self_attn.k_proj "
     "self_attn.q_norm self_attn.q_proj -."
 )
-O143 = (
+O150 = (
     "+. +self_attn self_attn.q_proj* self_attn.q_norm self_attn.k_proj* self_attn.k_norm self_attn.v_proj* "
     "self_attn.o_proj* -self_attn post_attention_layernorm +mlp mlp.gate_proj* mlp.act_fn mlp.up_proj* "
     "mlp.down_proj* -mlp post_feedforward_layernorm -."
 )
-O144 = (
+O151 = (
     "+. +post_feedforward_layernorm < +self_attn self_attn.q_proj* self_attn.q_norm self_attn.k_proj* "
     "self_attn.k_norm self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm +mlp mlp.gate_proj* "
     "mlp.act_fn mlp.up_proj* mlp.down_proj* -mlp +post_feedforward_layernorm > -post_feedforward_layernorm +mlp "
     "mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ self_attn.v_proj^ self_attn.k_norm self_attn.k_proj^ self_attn.q_norm self_attn.q_proj^ -."
 )
-O145 = (
+O152 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp "
     "post_attention_layernorm +self_attn self_attn.o_proj^ +self_attn.v_proj self_attn.v_proj.lora_B.default "
     "+self_attn.v_proj.lora_A.default self_attn.k_norm +self_attn.k_proj self_attn.k_proj.lora_B.default "
     "+self_attn.k_proj.lora_A.default self_attn.q_norm +self_attn.q_proj self_attn.q_proj.lora_B.default "
     "+self_attn.q_proj.lora_A.default"
 )
-O146 = (
+O153 = (
     "+. post_feedforward_layernorm +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp "
     "post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_norm self_attn.k_proj^ "
     "self_attn.q_norm self_attn.q_proj^ -."
 )
-O147 = "+. +model.decoder model.decoder.embed_tokens model.decoder.embed_positions"
-O148 = "model.decoder.final_layer_norm -model.decoder lm_head -."
-O149 = "+. lm_head +model.decoder model.decoder.final_layer_norm"
-O150 = "+model.decoder.embed_positions +model.decoder.embed_tokens"
-O151 = (
+O154 = "+. +model.decoder model.decoder.embed_tokens model.decoder.embed_positions"
+O155 = "model.decoder.final_layer_norm -model.decoder lm_head -."
+O156 = "+. lm_head +model.decoder model.decoder.final_layer_norm"
+O157 = "+model.decoder.embed_positions +model.decoder.embed_tokens"
+O158 = (
     "+. self_attn_layer_norm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
     "-self_attn final_layer_norm fc1 activation_fn fc2 -."
 )
-O152 = (
+O159 = (
     "+. < self_attn_layer_norm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
     "-self_attn final_layer_norm fc1 activation_fn fc2 > fc2 activation_fn fc1 final_layer_norm +self_attn "
     "self_attn.out_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj self_attn_layer_norm -."
 )
-O153 = (
+O160 = (
     "+. fc2 activation_fn fc1 final_layer_norm +self_attn self_attn.out_proj self_attn.v_proj self_attn.k_proj "
     "self_attn.q_proj self_attn_layer_norm -."
 )
-O154 = "+. +base_model +base_model.model +model.decoder model.decoder.embed_tokens model.decoder.embed_positions"
-O155 = "model.decoder.final_layer_norm -model.decoder lm_head -base_model.model -base_model -."
-O156 = "+. +base_model +base_model.model lm_head +model.decoder model.decoder.final_layer_norm"
-O157 = "+model.decoder.embed_tokens"
-O158 = (
+O161 = "+. +base_model +base_model.model +model.decoder model.decoder.embed_tokens model.decoder.embed_positions"
+O162 = "model.decoder.final_layer_norm -model.decoder lm_head -base_model.model -base_model -."
+O163 = "+. +base_model +base_model.model lm_head +model.decoder model.decoder.final_layer_norm"
+O164 = "+model.decoder.embed_tokens"
+O165 = (
     "+. self_attn_layer_norm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.out_proj* "
     "-self_attn final_layer_norm fc1* activation_fn fc2* -."
 )
-O159 = (
+O166 = (
     "+. < self_attn_layer_norm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* "
     "self_attn.out_proj* -self_attn final_layer_norm fc1* activation_fn fc2* > fc2^ activation_fn fc1^ "
     "final_layer_norm +self_attn self_attn.out_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ "
     "self_attn_layer_norm -."
 )
-O160 = (
+O167 = (
     "+. fc2^ activation_fn fc1^ final_layer_norm +self_attn self_attn.out_proj^ +self_attn.v_proj "
     "self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default +self_attn.k_proj "
     "self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O161 = (
+O168 = (
     "+. fc2^ activation_fn fc1^ final_layer_norm +self_attn self_attn.out_proj^ self_attn.v_proj^ "
     "self_attn.k_proj^ self_attn.q_proj^ self_attn_layer_norm -."
 )
-O162 = "-model.decoder lm_head -."
-O163 = "+. lm_head +model.decoder"
-O164 = (
+O169 = "-model.decoder lm_head -."
+O170 = "+. lm_head +model.decoder"
+O171 = (
     "+. +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj -self_attn "
     "self_attn_layer_norm fc1 activation_fn fc2 final_layer_norm -."
 )
-O165 = (
+O172 = (
     "+. +final_layer_norm < +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj "
     "-self_attn self_attn_layer_norm fc1 activation_fn fc2 +final_layer_norm > -final_layer_norm fc2 activation_fn "
     "fc1 self_attn_layer_norm +self_attn self_attn.out_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj -."
 )
-O166 = (
+O173 = (
     "+. final_layer_norm fc2 activation_fn fc1 self_attn_layer_norm +self_attn self_attn.out_proj self_attn.v_proj "
     "self_attn.k_proj self_attn.q_proj -."
 )
-O167 = "-model.decoder lm_head -base_model.model -base_model -."
-O168 = "+. +base_model +base_model.model lm_head +model.decoder"
-O169 = (
+O174 = "-model.decoder lm_head -base_model.model -base_model -."
+O175 = "+. +base_model +base_model.model lm_head +model.decoder"
+O176 = (
     "+. +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.out_proj* -self_attn "
     "self_attn_layer_norm fc1* activation_fn fc2* final_layer_norm -."
 )
-O170 = (
+O177 = (
     "+. +final_layer_norm < +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.out_proj* "
     "-self_attn self_attn_layer_norm fc1* activation_fn fc2* +final_layer_norm > -final_layer_norm fc2^ "
     "activation_fn fc1^ self_attn_layer_norm +self_attn self_attn.out_proj^ self_attn.v_proj^ self_attn.k_proj^ "
     "self_attn.q_proj^ -."
 )
-O171 = (
+O178 = (
     "+. final_layer_norm fc2^ activation_fn fc1^ self_attn_layer_norm +self_attn self_attn.out_proj^ "
     "+self_attn.v_proj self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default +self_attn.k_proj "
     "self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O172 = (
+O179 = (
     "+. final_layer_norm fc2^ activation_fn fc1^ self_attn_layer_norm +self_attn self_attn.out_proj^ "
     "self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ -."
 )
-O173 = "+. +model model.embed_tokens model.embed_dropout model.rotary_emb"
-O174 = "model.final_layernorm -model lm_head -."
-O175 = "+. lm_head +model model.final_layernorm"
-O176 = "model.embed_dropout +model.embed_tokens"
-O177 = (
+O180 = "+. +model model.embed_tokens model.embed_dropout model.rotary_emb"
+O181 = "model.final_layernorm -model lm_head -."
+O182 = "+. lm_head +model model.final_layernorm"
+O183 = "model.embed_dropout +model.embed_tokens"
+O184 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.dense -self_attn "
     "resid_dropout +mlp mlp.fc1 mlp.activation_fn mlp.fc2 -mlp resid_dropout -."
 )
-O178 = (
+O185 = (
     "+. resid_dropout +mlp +mlp.fc2 < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj "
     "self_attn.v_proj self_attn.dense -self_attn resid_dropout +mlp mlp.fc1 mlp.activation_fn +mlp.fc2 > -mlp.fc2 "
     "mlp.activation_fn mlp.fc1 -mlp resid_dropout +self_attn self_attn.dense self_attn.v_proj self_attn.k_proj "
     "self_attn.q_proj input_layernorm -."
 )
-O179 = (
+O186 = (
     "+. resid_dropout +mlp mlp.fc2 mlp.activation_fn mlp.fc1 -mlp +resid_dropout +self_attn self_attn.dense "
     "self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O180 = "+. +base_model +base_model.model +model model.embed_tokens model.embed_dropout model.rotary_emb"
-O181 = "model.final_layernorm -model lm_head -base_model.model -base_model -."
-O182 = "+. +base_model +base_model.model lm_head +model model.final_layernorm"
-O183 = (
+O187 = "+. +base_model +base_model.model +model model.embed_tokens model.embed_dropout model.rotary_emb"
+O188 = "model.final_layernorm -model lm_head -base_model.model -base_model -."
+O189 = "+. +base_model +base_model.model lm_head +model model.final_layernorm"
+O190 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.dense* "
     "-self_attn resid_dropout +mlp mlp.fc1* mlp.activation_fn mlp.fc2* -mlp resid_dropout -."
 )
-O184 = (
+O191 = (
     "+. resid_dropout +mlp +mlp.fc2 +mlp.fc2.lora_B.default < input_layernorm +self_attn self_attn.q_proj* "
     "self_attn.k_proj* self_attn.v_proj* self_attn.dense* -self_attn resid_dropout +mlp mlp.fc1* mlp.activation_fn "
     "+mlp.fc2 mlp.fc2.base_layer mlp.fc2.lora_dropout.default mlp.fc2.lora_A.default +mlp.fc2.lora_B.default > "
@@ -737,36 +773,36 @@ O184 = (
     "mlp.activation_fn mlp.fc1^ -mlp resid_dropout +self_attn self_attn.dense^ self_attn.v_proj^ self_attn.k_proj^ "
     "self_attn.q_proj^ input_layernorm -."
 )
-O185 = (
+O192 = (
     "+. resid_dropout +mlp mlp.fc2^ mlp.activation_fn +mlp.fc1 mlp.fc1.lora_B.default +mlp.fc1.lora_A.default "
     "+resid_dropout +self_attn self_attn.dense^ +self_attn.v_proj self_attn.v_proj.lora_B.default "
     "+self_attn.v_proj.lora_A.default +self_attn.k_proj self_attn.k_proj.lora_B.default "
     "+self_attn.k_proj.lora_A.default +self_attn.q_proj self_attn.q_proj.lora_B.default "
     "+self_attn.q_proj.lora_A.default"
 )
-O186 = (
+O193 = (
     "+. resid_dropout +mlp mlp.fc2^ mlp.activation_fn mlp.fc1^ -mlp +resid_dropout +self_attn self_attn.dense^ "
     "self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O187 = (
+O194 = (
     "+. input_layernorm +self_attn self_attn.qkv_proj self_attn.o_proj -self_attn resid_attn_dropout "
     "post_attention_layernorm +mlp mlp.gate_up_proj mlp.activation_fn mlp.down_proj -mlp resid_mlp_dropout -."
 )
-O188 = (
+O195 = (
     "+. resid_mlp_dropout +mlp +mlp.down_proj < input_layernorm +self_attn self_attn.qkv_proj self_attn.o_proj "
     "-self_attn resid_attn_dropout post_attention_layernorm +mlp mlp.gate_up_proj mlp.activation_fn +mlp.down_proj "
     "> -mlp.down_proj mlp.activation_fn mlp.gate_up_proj -mlp post_attention_layernorm resid_attn_dropout "
     "+self_attn self_attn.o_proj self_attn.qkv_proj input_layernorm -."
 )
-O189 = (
+O196 = (
     "+. resid_mlp_dropout +mlp mlp.down_proj mlp.activation_fn mlp.gate_up_proj -mlp post_attention_layernorm "
     "resid_attn_dropout +self_attn self_attn.o_proj self_attn.qkv_proj input_layernorm -."
 )
-O190 = (
+O197 = (
     "+. input_layernorm +self_attn self_attn.qkv_proj* self_attn.o_proj* -self_attn resid_attn_dropout "
     "post_attention_layernorm +mlp mlp.gate_up_proj* mlp.activation_fn mlp.down_proj* -mlp resid_mlp_dropout -."
 )
-O191 = (
+O198 = (
     "+. resid_mlp_dropout +mlp +mlp.down_proj +mlp.down_proj.lora_B.default < input_layernorm +self_attn "
     "self_attn.qkv_proj* self_attn.o_proj* -self_attn resid_attn_dropout post_attention_layernorm +mlp "
     "mlp.gate_up_proj* mlp.activation_fn +mlp.down_proj mlp.down_proj.base_layer "
@@ -775,57 +811,57 @@ O191 = (
     "mlp.down_proj.base_layer -mlp.down_proj mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm "
     "resid_attn_dropout +self_attn self_attn.o_proj^ self_attn.qkv_proj^ input_layernorm -."
 )
-O192 = (
+O199 = (
     "+. resid_mlp_dropout +mlp mlp.down_proj^ mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm "
     "resid_attn_dropout +self_attn self_attn.o_proj^ +self_attn.qkv_proj self_attn.qkv_proj.lora_B.default "
     "+self_attn.qkv_proj.lora_A.default"
 )
-O193 = (
+O200 = (
     "+. resid_mlp_dropout +mlp mlp.down_proj^ mlp.activation_fn mlp.gate_up_proj^ -mlp post_attention_layernorm "
     "resid_attn_dropout +self_attn self_attn.o_proj^ self_attn.qkv_proj^ input_layernorm -."
 )
-O194 = (
+O201 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm mlp -."
 )
-O195 = (
+O202 = (
     "+. +mlp < input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm +mlp > -mlp post_attention_layernorm +self_attn self_attn.o_proj^ "
     "self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O196 = (
+O203 = (
     "+. mlp post_attention_layernorm +self_attn self_attn.o_proj^ +self_attn.v_proj "
     "self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default +self_attn.k_proj "
     "self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O197 = (
+O204 = (
     "+. mlp post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ "
     "self_attn.q_proj^ input_layernorm -."
 )
-O198 = (
+O205 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.q_norm self_attn.k_proj self_attn.k_norm "
     "self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_proj mlp.act_fn "
     "mlp.up_proj mlp.down_proj -mlp -."
 )
-O199 = (
+O206 = (
     "+. +mlp +mlp.down_proj < input_layernorm +self_attn self_attn.q_proj self_attn.q_norm self_attn.k_proj "
     "self_attn.k_norm self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_proj "
     "mlp.act_fn mlp.up_proj +mlp.down_proj > -mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp "
     "post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_norm self_attn.k_proj "
     "self_attn.q_norm self_attn.q_proj input_layernorm -."
 )
-O200 = (
+O207 = (
     "+. +mlp mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj self_attn.v_proj self_attn.k_norm self_attn.k_proj self_attn.q_norm self_attn.q_proj "
     "input_layernorm -."
 )
-O201 = (
+O208 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.q_norm self_attn.k_proj* self_attn.k_norm "
     "self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm +mlp mlp.gate_proj* mlp.act_fn "
     "mlp.up_proj* mlp.down_proj* -mlp -."
 )
-O202 = (
+O209 = (
     "+. +mlp +mlp.down_proj +mlp.down_proj.lora_B.default < input_layernorm +self_attn self_attn.q_proj* "
     "self_attn.q_norm self_attn.k_proj* self_attn.k_norm self_attn.v_proj* self_attn.o_proj* -self_attn "
     "post_attention_layernorm +mlp mlp.gate_proj* mlp.act_fn mlp.up_proj* +mlp.down_proj mlp.down_proj.base_layer "
@@ -835,52 +871,52 @@ O202 = (
     "+self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_norm self_attn.k_proj^ self_attn.q_norm "
     "self_attn.q_proj^ input_layernorm -."
 )
-O203 = (
+O210 = (
     "+. +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ +self_attn.v_proj self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default "
     "self_attn.k_norm +self_attn.k_proj self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default "
     "self_attn.q_norm +self_attn.q_proj self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O204 = (
+O211 = (
     "+. +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj^ self_attn.v_proj^ self_attn.k_norm self_attn.k_proj^ self_attn.q_norm self_attn.q_proj^ "
     "input_layernorm -."
 )
-O205 = (
+O212 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.q_norm self_attn.k_proj self_attn.k_norm "
     "self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm mlp -."
 )
-O206 = (
+O213 = (
     "+. +mlp < input_layernorm +self_attn self_attn.q_proj self_attn.q_norm self_attn.k_proj self_attn.k_norm "
     "self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm +mlp > -mlp post_attention_layernorm "
     "+self_attn self_attn.o_proj self_attn.v_proj self_attn.k_norm self_attn.k_proj self_attn.q_norm "
     "self_attn.q_proj input_layernorm -."
 )
-O207 = (
+O214 = (
     "+. mlp post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_norm "
     "self_attn.k_proj self_attn.q_norm self_attn.q_proj input_layernorm -."
 )
-O208 = (
+O215 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_attention_layernorm +mlp mlp.gate_proj mlp.act_fn mlp.up_proj mlp.down_proj -mlp dropout -."
 )
-O209 = (
+O216 = (
     "+. dropout +mlp +mlp.down_proj < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj "
     "self_attn.v_proj self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.gate_proj mlp.act_fn "
     "mlp.up_proj +mlp.down_proj > -mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp "
     "post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj "
     "input_layernorm -."
 )
-O210 = (
+O217 = (
     "+. dropout +mlp mlp.down_proj mlp.up_proj mlp.act_fn mlp.gate_proj -mlp post_attention_layernorm +self_attn "
     "self_attn.o_proj self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O211 = (
+O218 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm +mlp mlp.gate_proj* mlp.act_fn mlp.up_proj* mlp.down_proj* -mlp dropout "
     "-."
 )
-O212 = (
+O219 = (
     "+. dropout +mlp +mlp.down_proj +mlp.down_proj.lora_B.default < input_layernorm +self_attn self_attn.q_proj* "
     "self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm +mlp mlp.gate_proj* "
     "mlp.act_fn mlp.up_proj* +mlp.down_proj mlp.down_proj.base_layer mlp.down_proj.lora_dropout.default "
@@ -889,36 +925,36 @@ O212 = (
     "mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm +self_attn self_attn.o_proj^ "
     "self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O213 = (
+O220 = (
     "+. dropout +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm "
     "+self_attn self_attn.o_proj^ +self_attn.v_proj self_attn.v_proj.lora_B.default "
     "+self_attn.v_proj.lora_A.default +self_attn.k_proj self_attn.k_proj.lora_B.default "
     "+self_attn.k_proj.lora_A.default +self_attn.q_proj self_attn.q_proj.lora_B.default "
     "+self_attn.q_proj.lora_A.default"
 )
-O214 = (
+O221 = (
     "+. dropout +mlp mlp.down_proj^ mlp.up_proj^ mlp.act_fn mlp.gate_proj^ -mlp post_attention_layernorm "
     "+self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
-O215 = (
+O222 = (
     "+. input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj -self_attn "
     "post_attention_layernorm +mlp mlp.c_fc mlp.act mlp.c_proj -mlp -."
 )
-O216 = (
+O223 = (
     "+. +mlp +mlp.c_proj < input_layernorm +self_attn self_attn.q_proj self_attn.k_proj self_attn.v_proj "
     "self_attn.o_proj -self_attn post_attention_layernorm +mlp mlp.c_fc mlp.act +mlp.c_proj > -mlp.c_proj mlp.act "
     "mlp.c_fc -mlp post_attention_layernorm +self_attn self_attn.o_proj self_attn.v_proj self_attn.k_proj "
     "self_attn.q_proj input_layernorm -."
 )
-O217 = (
+O224 = (
     "+. +mlp mlp.c_proj mlp.act mlp.c_fc -mlp post_attention_layernorm +self_attn self_attn.o_proj "
     "self_attn.v_proj self_attn.k_proj self_attn.q_proj input_layernorm -."
 )
-O218 = (
+O225 = (
     "+. input_layernorm +self_attn self_attn.q_proj* self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* "
     "-self_attn post_attention_layernorm +mlp mlp.c_fc* mlp.act mlp.c_proj* -mlp -."
 )
-O219 = (
+O226 = (
     "+. +mlp +mlp.c_proj +mlp.c_proj.lora_B.default < input_layernorm +self_attn self_attn.q_proj* "
     "self_attn.k_proj* self_attn.v_proj* self_attn.o_proj* -self_attn post_attention_layernorm +mlp mlp.c_fc* "
     "mlp.act +mlp.c_proj mlp.c_proj.base_layer mlp.c_proj.lora_dropout.default mlp.c_proj.lora_A.default "
@@ -927,13 +963,13 @@ O219 = (
     "post_attention_layernorm +self_attn self_attn.o_proj^ self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ "
     "input_layernorm -."
 )
-O220 = (
+O227 = (
     "+. +mlp mlp.c_proj^ mlp.act mlp.c_fc^ -mlp post_attention_layernorm +self_attn self_attn.o_proj^ "
     "+self_attn.v_proj self_attn.v_proj.lora_B.default +self_attn.v_proj.lora_A.default +self_attn.k_proj "
     "self_attn.k_proj.lora_B.default +self_attn.k_proj.lora_A.default +self_attn.q_proj "
     "self_attn.q_proj.lora_B.default +self_attn.q_proj.lora_A.default"
 )
-O221 = (
+O228 = (
     "+. +mlp mlp.c_proj^ mlp.act mlp.c_fc^ -mlp post_attention_layernorm +self_attn self_attn.o_proj^ "
     "self_attn.v_proj^ self_attn.k_proj^ self_attn.q_proj^ input_layernorm -."
 )
@@ -979,6 +1015,47 @@ ORDERS: dict[str, dict[str, str]] = {
         "stem backward": O12,
         "first backward": O27,
         "block backward": O28,
+    },
+    "cohere2:global": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem backward": O18,
+        "block": O19,
+        "block backward": O21,
+        "stem again": O18,
+        "block again": O20,
+    },
+    "cohere2:global lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem backward": O12,
+        "block": O25,
+        "block backward": O28,
+        "stem again": O18,
+        "block again": O26,
+    },
+    "cohere2:local": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem backward": O18,
+        "block": O19,
+        "block backward": O21,
+        "stem again": O18,
+        "block again": O20,
+    },
+    "cohere2:local lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem backward": O12,
+        "first backward": O27,
+        "block": O25,
+        "block backward": O28,
+        "stem again": O18,
+        "block again": O26,
     },
     "deepseek_v2:dense": {
         "stem": O15,
@@ -1041,49 +1118,49 @@ ORDERS: dict[str, dict[str, str]] = {
         "first backward": O43,
         "block backward": O44,
     },
+    "falcon:sequential": {
+        "stem": O35,
+        "head": O1,
+        "head backward": O2,
+        "stem backward": O36,
+        "block": O45,
+        "block backward": O46,
+        "stem again": O36,
+        "block again": O47,
+    },
+    "falcon:sequential lora": {
+        "stem": O40,
+        "head": O8,
+        "head backward": O9,
+        "stem backward": O12,
+        "first backward": O48,
+        "block": O49,
+        "block backward": O50,
+        "stem again": O36,
+        "block again": O51,
+    },
     "falcon:two_norms": {
         "stem": O35,
         "head": O1,
         "head backward": O2,
         "stem again": O36,
-        "block": O45,
-        "block again": O46,
+        "block": O52,
+        "block again": O53,
         "stem backward": O36,
-        "block backward": O47,
+        "block backward": O54,
     },
     "falcon:two_norms lora": {
         "stem": O40,
         "head": O8,
         "head backward": O9,
         "stem again": O36,
-        "block": O48,
-        "block again": O49,
+        "block": O55,
+        "block again": O56,
         "stem backward": O12,
         "first backward": O43,
-        "block backward": O50,
-    },
-    "gemma": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O51,
-        "block again": O52,
-        "stem backward": O18,
-        "block backward": O53,
-    },
-    "gemma lora": {
-        "stem": O22,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
-        "block": O54,
-        "block again": O55,
-        "stem backward": O12,
-        "first backward": O56,
         "block backward": O57,
     },
-    "gemma2": {
+    "gemma": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
@@ -1093,7 +1170,7 @@ ORDERS: dict[str, dict[str, str]] = {
         "stem backward": O18,
         "block backward": O60,
     },
-    "gemma2 lora": {
+    "gemma lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
@@ -1104,39 +1181,39 @@ ORDERS: dict[str, dict[str, str]] = {
         "first backward": O63,
         "block backward": O64,
     },
-    "gemma3_text": {
-        "stem": O65,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O66,
-        "block again": O67,
-        "stem backward": O18,
-        "block backward": O68,
-    },
-    "gemma3_text lora": {
-        "stem": O69,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
-        "block": O70,
-        "block again": O71,
-        "stem backward": O12,
-        "first backward": O72,
-        "block backward": O73,
-    },
-    "glm": {
+    "gemma2": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O74,
-        "block again": O75,
+        "block": O65,
+        "block again": O66,
         "stem backward": O18,
-        "block backward": O76,
+        "block backward": O67,
     },
-    "glm lora": {
+    "gemma2 lora": {
         "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O68,
+        "block again": O69,
+        "stem backward": O12,
+        "first backward": O70,
+        "block backward": O71,
+    },
+    "gemma3_text": {
+        "stem": O72,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O73,
+        "block again": O74,
+        "stem backward": O18,
+        "block backward": O75,
+    },
+    "gemma3_text lora": {
+        "stem": O76,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
@@ -1146,7 +1223,7 @@ ORDERS: dict[str, dict[str, str]] = {
         "first backward": O79,
         "block backward": O80,
     },
-    "glm4": {
+    "glm": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
@@ -1156,7 +1233,7 @@ ORDERS: dict[str, dict[str, str]] = {
         "stem backward": O18,
         "block backward": O83,
     },
-    "glm4 lora": {
+    "glm lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
@@ -1167,404 +1244,404 @@ ORDERS: dict[str, dict[str, str]] = {
         "first backward": O86,
         "block backward": O87,
     },
+    "glm4": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O88,
+        "block again": O89,
+        "stem backward": O18,
+        "block backward": O90,
+    },
+    "glm4 lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O91,
+        "block again": O92,
+        "stem backward": O12,
+        "first backward": O93,
+        "block backward": O94,
+    },
     "gpt2": {
-        "stem": O88,
+        "stem": O95,
         "head": O1,
         "head backward": O2,
-        "stem again": O89,
-        "block": O90,
-        "block again": O91,
-        "stem backward": O89,
-        "block backward": O92,
+        "stem again": O96,
+        "block": O97,
+        "block again": O98,
+        "stem backward": O96,
+        "block backward": O99,
     },
     "gpt2 lora": {
-        "stem": O93,
+        "stem": O100,
         "head": O8,
         "head backward": O9,
-        "stem again": O94,
-        "block": O95,
-        "block again": O96,
+        "stem again": O101,
+        "block": O102,
+        "block again": O103,
         "stem backward": O12,
-        "first backward": O97,
-        "block backward": O98,
+        "first backward": O104,
+        "block backward": O105,
     },
     "gpt_bigcode": {
-        "stem": O88,
+        "stem": O95,
         "head": O1,
         "head backward": O2,
-        "stem again": O89,
-        "block": O90,
-        "block again": O91,
-        "stem backward": O89,
-        "block backward": O92,
+        "stem again": O96,
+        "block": O97,
+        "block again": O98,
+        "stem backward": O96,
+        "block backward": O99,
     },
     "gpt_bigcode lora": {
-        "stem": O93,
+        "stem": O100,
         "head": O8,
         "head backward": O9,
-        "stem again": O94,
-        "block": O95,
-        "block again": O96,
+        "stem again": O101,
+        "block": O102,
+        "block again": O103,
         "stem backward": O12,
-        "first backward": O97,
-        "block backward": O98,
+        "first backward": O104,
+        "block backward": O105,
     },
     "gpt_neox": {
-        "stem": O99,
-        "head": O100,
-        "head backward": O101,
-        "stem again": O102,
-        "block": O103,
-        "block again": O104,
-        "stem backward": O102,
-        "block backward": O105,
+        "stem": O106,
+        "head": O107,
+        "head backward": O108,
+        "stem again": O109,
+        "block": O110,
+        "block again": O111,
+        "stem backward": O109,
+        "block backward": O112,
     },
     "gpt_neox lora": {
-        "stem": O106,
-        "head": O107,
-        "head backward": O108,
-        "stem again": O102,
-        "block": O109,
-        "block again": O110,
+        "stem": O113,
+        "head": O114,
+        "head backward": O115,
+        "stem again": O109,
+        "block": O116,
+        "block again": O117,
         "stem backward": O12,
-        "first backward": O111,
-        "block backward": O112,
+        "first backward": O118,
+        "block backward": O119,
     },
     "gpt_neox:sequential": {
-        "stem": O99,
-        "head": O100,
-        "head backward": O101,
-        "stem again": O102,
-        "block": O103,
-        "block again": O104,
-        "stem backward": O102,
-        "block backward": O105,
-    },
-    "gpt_neox:sequential lora": {
         "stem": O106,
         "head": O107,
         "head backward": O108,
-        "stem again": O102,
-        "block": O109,
-        "block again": O110,
-        "stem backward": O12,
-        "first backward": O113,
+        "stem again": O109,
+        "block": O110,
+        "block again": O111,
+        "stem backward": O109,
         "block backward": O112,
     },
+    "gpt_neox:sequential lora": {
+        "stem": O113,
+        "head": O114,
+        "head backward": O115,
+        "stem again": O109,
+        "block": O116,
+        "block again": O117,
+        "stem backward": O12,
+        "first backward": O120,
+        "block backward": O119,
+    },
     "gptj": {
-        "stem": O114,
+        "stem": O121,
         "head": O1,
         "head backward": O2,
-        "stem again": O94,
-        "block": O115,
-        "block again": O116,
-        "stem backward": O94,
-        "block backward": O117,
+        "stem again": O101,
+        "block": O122,
+        "block again": O123,
+        "stem backward": O101,
+        "block backward": O124,
     },
     "gptj lora": {
-        "stem": O118,
+        "stem": O125,
         "head": O8,
         "head backward": O9,
-        "stem again": O94,
-        "block": O119,
-        "block again": O120,
+        "stem again": O101,
+        "block": O126,
+        "block again": O127,
         "stem backward": O12,
-        "first backward": O121,
-        "block backward": O122,
+        "first backward": O128,
+        "block backward": O129,
     },
     "granite": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "granite lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "first backward": O56,
-        "block backward": O57,
+        "first backward": O63,
+        "block backward": O64,
     },
     "llama": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "llama lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "first backward": O56,
-        "block backward": O57,
+        "first backward": O63,
+        "block backward": O64,
     },
     "mistral": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "mistral lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "first backward": O56,
-        "block backward": O57,
+        "first backward": O63,
+        "block backward": O64,
     },
     "mixtral": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O123,
-        "block again": O124,
-        "stem backward": O18,
-        "block backward": O125,
-    },
-    "mpt": {
-        "stem": O126,
-        "head": O127,
-        "head backward": O128,
-        "stem again": O129,
         "block": O130,
         "block again": O131,
-        "stem backward": O129,
+        "stem backward": O18,
         "block backward": O132,
     },
-    "mpt lora": {
+    "mpt": {
         "stem": O133,
         "head": O134,
         "head backward": O135,
-        "stem again": O129,
-        "block": O136,
-        "block again": O137,
-        "stem backward": O12,
-        "first backward": O138,
+        "stem again": O136,
+        "block": O137,
+        "block again": O138,
+        "stem backward": O136,
         "block backward": O139,
     },
-    "olmo": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O51,
-        "block again": O52,
-        "stem backward": O18,
-        "block backward": O53,
-    },
-    "olmo lora": {
-        "stem": O22,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
-        "block": O54,
-        "block again": O55,
-        "stem backward": O12,
-        "first backward": O56,
-        "block backward": O57,
-    },
-    "olmo2": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O140,
-        "block again": O141,
-        "stem backward": O18,
-        "block backward": O142,
-    },
-    "olmo2 lora": {
-        "stem": O22,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
+    "mpt lora": {
+        "stem": O140,
+        "head": O141,
+        "head backward": O142,
+        "stem again": O136,
         "block": O143,
         "block again": O144,
         "stem backward": O12,
         "first backward": O145,
         "block backward": O146,
     },
-    "opt": {
-        "stem": O147,
-        "head": O148,
-        "head backward": O149,
-        "stem again": O150,
-        "block": O151,
-        "block again": O152,
-        "stem backward": O150,
+    "olmo": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O58,
+        "block again": O59,
+        "stem backward": O18,
+        "block backward": O60,
+    },
+    "olmo lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O61,
+        "block again": O62,
+        "stem backward": O12,
+        "first backward": O63,
+        "block backward": O64,
+    },
+    "olmo2": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O147,
+        "block again": O148,
+        "stem backward": O18,
+        "block backward": O149,
+    },
+    "olmo2 lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O150,
+        "block again": O151,
+        "stem backward": O12,
+        "first backward": O152,
         "block backward": O153,
     },
-    "opt lora": {
+    "opt": {
         "stem": O154,
         "head": O155,
         "head backward": O156,
         "stem again": O157,
         "block": O158,
         "block again": O159,
-        "stem backward": O12,
-        "first backward": O160,
-        "block backward": O161,
+        "stem backward": O157,
+        "block backward": O160,
     },
-    "opt:post_norm": {
-        "stem": O147,
+    "opt lora": {
+        "stem": O161,
         "head": O162,
         "head backward": O163,
-        "stem again": O150,
-        "block": O164,
-        "block again": O165,
-        "stem backward": O150,
-        "block backward": O166,
+        "stem again": O164,
+        "block": O165,
+        "block again": O166,
+        "stem backward": O12,
+        "first backward": O167,
+        "block backward": O168,
+    },
+    "opt:post_norm": {
+        "stem": O154,
+        "head": O169,
+        "head backward": O170,
+        "stem again": O157,
+        "block": O171,
+        "block again": O172,
+        "stem backward": O157,
+        "block backward": O173,
     },
     "opt:post_norm lora": {
-        "stem": O154,
-        "head": O167,
-        "head backward": O168,
-        "stem again": O157,
-        "block": O169,
-        "block again": O170,
-        "stem backward": O12,
-        "first backward": O171,
-        "block backward": O172,
-    },
-    "phi": {
-        "stem": O173,
+        "stem": O161,
         "head": O174,
         "head backward": O175,
-        "stem again": O176,
-        "block": O177,
-        "block again": O178,
-        "stem backward": O176,
+        "stem again": O164,
+        "block": O176,
+        "block again": O177,
+        "stem backward": O12,
+        "first backward": O178,
         "block backward": O179,
     },
-    "phi lora": {
+    "phi": {
         "stem": O180,
         "head": O181,
         "head backward": O182,
-        "stem again": O176,
-        "block": O183,
-        "block again": O184,
-        "stem backward": O12,
-        "first backward": O185,
+        "stem again": O183,
+        "block": O184,
+        "block again": O185,
+        "stem backward": O183,
         "block backward": O186,
     },
-    "phi3": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O187,
-        "block again": O188,
-        "stem backward": O18,
-        "block backward": O189,
-    },
-    "phi3 lora": {
-        "stem": O22,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
+    "phi lora": {
+        "stem": O187,
+        "head": O188,
+        "head backward": O189,
+        "stem again": O183,
         "block": O190,
         "block again": O191,
         "stem backward": O12,
         "first backward": O192,
         "block backward": O193,
     },
+    "phi3": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O194,
+        "block again": O195,
+        "stem backward": O18,
+        "block backward": O196,
+    },
+    "phi3 lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O197,
+        "block again": O198,
+        "stem backward": O12,
+        "first backward": O199,
+        "block backward": O200,
+    },
     "qwen2": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "qwen2 lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "first backward": O56,
-        "block backward": O57,
+        "first backward": O63,
+        "block backward": O64,
     },
     "qwen2_moe:dense": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "qwen2_moe:dense lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "block backward": O57,
+        "block backward": O64,
     },
     "qwen2_moe:moe": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O123,
-        "block again": O124,
+        "block": O130,
+        "block again": O131,
         "stem backward": O18,
-        "block backward": O125,
+        "block backward": O132,
     },
     "qwen2_moe:moe lora": {
-        "stem": O22,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
-        "block": O194,
-        "block again": O195,
-        "stem backward": O12,
-        "first backward": O196,
-        "block backward": O197,
-    },
-    "qwen3": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O198,
-        "block again": O199,
-        "stem backward": O18,
-        "block backward": O200,
-    },
-    "qwen3 lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
@@ -1575,17 +1652,7 @@ ORDERS: dict[str, dict[str, str]] = {
         "first backward": O203,
         "block backward": O204,
     },
-    "qwen3_moe:dense": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O198,
-        "block again": O199,
-        "stem backward": O18,
-        "block backward": O200,
-    },
-    "qwen3_moe:moe": {
+    "qwen3": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
@@ -1595,69 +1662,79 @@ ORDERS: dict[str, dict[str, str]] = {
         "stem backward": O18,
         "block backward": O207,
     },
+    "qwen3 lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O208,
+        "block again": O209,
+        "stem backward": O12,
+        "first backward": O210,
+        "block backward": O211,
+    },
+    "qwen3_moe:dense": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O205,
+        "block again": O206,
+        "stem backward": O18,
+        "block backward": O207,
+    },
+    "qwen3_moe:moe": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O212,
+        "block again": O213,
+        "stem backward": O18,
+        "block backward": O214,
+    },
     "smollm3": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "smollm3 lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "first backward": O56,
-        "block backward": O57,
+        "first backward": O63,
+        "block backward": O64,
     },
     "smollm3:nope": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
         "stem again": O18,
-        "block": O51,
-        "block again": O52,
+        "block": O58,
+        "block again": O59,
         "stem backward": O18,
-        "block backward": O53,
+        "block backward": O60,
     },
     "smollm3:nope lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
         "stem again": O18,
-        "block": O54,
-        "block again": O55,
+        "block": O61,
+        "block again": O62,
         "stem backward": O12,
-        "block backward": O57,
+        "block backward": O64,
     },
     "stablelm": {
-        "stem": O15,
-        "head": O16,
-        "head backward": O17,
-        "stem again": O18,
-        "block": O208,
-        "block again": O209,
-        "stem backward": O18,
-        "block backward": O210,
-    },
-    "stablelm lora": {
-        "stem": O22,
-        "head": O23,
-        "head backward": O24,
-        "stem again": O18,
-        "block": O211,
-        "block again": O212,
-        "stem backward": O12,
-        "first backward": O213,
-        "block backward": O214,
-    },
-    "starcoder2": {
         "stem": O15,
         "head": O16,
         "head backward": O17,
@@ -1667,7 +1744,7 @@ ORDERS: dict[str, dict[str, str]] = {
         "stem backward": O18,
         "block backward": O217,
     },
-    "starcoder2 lora": {
+    "stablelm lora": {
         "stem": O22,
         "head": O23,
         "head backward": O24,
@@ -1677,5 +1754,26 @@ ORDERS: dict[str, dict[str, str]] = {
         "stem backward": O12,
         "first backward": O220,
         "block backward": O221,
+    },
+    "starcoder2": {
+        "stem": O15,
+        "head": O16,
+        "head backward": O17,
+        "stem again": O18,
+        "block": O222,
+        "block again": O223,
+        "stem backward": O18,
+        "block backward": O224,
+    },
+    "starcoder2 lora": {
+        "stem": O22,
+        "head": O23,
+        "head backward": O24,
+        "stem again": O18,
+        "block": O225,
+        "block again": O226,
+        "stem backward": O12,
+        "first backward": O227,
+        "block backward": O228,
     },
 }

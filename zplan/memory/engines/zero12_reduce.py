@@ -173,8 +173,11 @@ class Reducer:
             return now, now
         transient = self.add(index, numel)
         now = self.now = self.level()
-        # While it is handed over, an oversized gradient is pending, and not yet among those that wait.
-        transient -= self.grad * numel if numel > self.bucket_size else 0
+        if numel > self.bucket_size:
+            # While it is handed over, an oversized gradient is pending, and not yet among those that wait: with offload the copy
+            # is that is made of it for the host's sake (``_offload_gradient_safety_enabled``).
+            own = self.grad * numel
+            transient = max(transient - own, 0 if self.offload else -own)
         return now, self.level(transient) if transient else now
 
     def drain(self, groups: Layout) -> Level:
