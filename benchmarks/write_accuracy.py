@@ -254,7 +254,7 @@ KNOWN_GAPS = """- At the instant when a gradient is handed over and its bucket i
 - Adapters without checkpointing: the first block keeps less than the others, since nothing asks for a gradient of its input. It is
   counted like the others: a few tenths of a per cent too much in a model of a few layers.
 - A chunked loss calls the head once per chunk, which lets stage 3 prefetch more; the head is counted as called once.
-- Eager attention under autocast, adapters on experts and the fused loss of scaled heads have no tables; such plans are refused.
+- The causal mask that GPT-BigCode keeps as a buffer (a byte per pair of positions) is not counted.
 - NVMe offload and ZeRO++ are read from the engine's source and not held against a run. Nothing here was measured on a GPU by us.
 """
 
