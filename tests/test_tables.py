@@ -25,7 +25,7 @@ from zplan.verify.derive.families import FAMILIES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from cases import case_to_plan  # noqa: E402
+from cases import case_to_plan
 
 ONE = Table(
     columns=("T*h", "T", "1"),
@@ -63,7 +63,7 @@ def test_every_file_says_what_it_was_derived_from(path: object) -> None:
     first = text.splitlines()[0]
     assert first.startswith("# Activations of ") and "transformers 5.24" in first and "torch 2.13" in first
     found = Stored(text)
-    assert set(found.sections) <= {section(mode, lora) for mode in ComputeMode for lora in (False, True)}
+    assert {section(ComputeMode.CAST, False), section(ComputeMode.CAST, True)} <= set(found.sections)
     for name in found.sections:
         assert all(tables for tables in found.shelf(name).values())
 
@@ -96,34 +96,44 @@ def test_every_family_that_is_read_has_tables() -> None:
     assert {module_of(name) for name in FAMILIES} == {path.stem for path in FOLDER.glob("*.txt")}
 
 
-@pytest.mark.parametrize("mode", ComputeMode)
+MODES = (ComputeMode.CAST, ComputeMode.AUTOCAST, ComputeMode.MIXED, ComputeMode.FP32)
+NOT_DERIVED: dict[str, tuple[str, ...]] = {}
+"""Ways that are refused, by family: section and kernel. To be emptied."""
+
+
+def _answers(spec: ModelSpec, mode: ComputeMode, lora: int, attention: Attention) -> bool:
+    common = {"micro_batch": 1, "seq_len": 64, "mode": mode, "lora": lora}
+    try:
+        for checkpointed in (False, True):
+            way = {"attention": attention, "checkpointed": checkpointed, **common}
+            assert all(block_memory(block, **way).backward for block in spec.block_kinds)
+            assert stem_memory(spec, **way).forward
+        assert all(head_memory(spec, loss=loss, **common).backward for loss in Loss)
+    except ZplanError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("model_type", sorted(FAMILIES))
 def test_no_way_of_running_a_family_is_refused(model_type: str, mode: ComputeMode) -> None:
     for variant in range(len(FAMILIES[model_type].variants)):
         spec = _spec(model_type, variant)
         for lora in (0, 16):
-            common = {"micro_batch": 1, "seq_len": 64, "mode": mode, "lora": lora}
             for attention in Attention:
-                for checkpointed in (False, True):
-                    way = {"attention": attention, "checkpointed": checkpointed, **common}
-                    for block in spec.block_kinds:
-                        memory = block_memory(block, **way)
-                        assert memory.backward and memory.forward
-                    assert stem_memory(spec, **way).forward
-            for loss in Loss:
-                assert head_memory(spec, loss=loss, **common).backward
+                way = f"{section(mode, bool(lora))} {attention.value}"
+                refused = NOT_DERIVED.get(spec.block_kinds[0].implementation, ())
+                assert _answers(spec, mode, lora, attention) is (way not in refused), way
 
 
 def test_sdpa_has_tables_of_its_own_where_code_has_windows() -> None:
     for model_type, family in FAMILIES.items():
-        for mode in ComputeMode:
-            for lora in (False, True):
-                tables = tables_of(module_of(model_type), mode, lora)
-                masks = Attention.SDPA in family.attentions
-                own = family.attentions == (Attention.EAGER,)
-                expected = Attention.SDPA if masks else Attention.EAGER if own else Attention.FLASH
-                assert way_key(Attention.SDPA, False, tables) == expected.value
-                assert f"stem {expected.value}" in tables
+        masks = Attention.SDPA in family.attentions
+        own = family.attentions == (Attention.EAGER,)
+        expected = Attention.SDPA if masks else Attention.EAGER if own else Attention.FLASH
+        tables = tables_of(module_of(model_type), ComputeMode.CAST)
+        assert way_key(Attention.SDPA, False, tables) == expected.value
+        assert f"stem {expected.value}" in tables
 
 
 def test_what_is_missing_is_said_with_its_reason() -> None:
@@ -148,13 +158,19 @@ ROWS = [
 
 def _named(row: dict[str, Any]) -> str:
     case = row["case"]
-    words = (case["model"]["model_type"], case["engine"], case.get("precision"), case.get("attention"), case.get("loss"))
+    words = (
+        case["model"]["model_type"],
+        case["engine"],
+        case.get("precision"),
+        case.get("attention"),
+        case.get("loss"),
+    )
     return "-".join(word for word in (*words, "lora" if case.get("lora") else "") if word)
 
 
-# Dry runs of small models, one of each kind of table at least twice: attention, precision, adapters, experts, losses. What is off
-# is adapters' first block, which needs no gradient of its input and keeps less than the others, and the instant at which DeepSpeed makes
-# its bucket, which outweighs small models.
+# Dry runs of small models, each kind of table at least twice: attention, precision, adapters, experts, losses. What is off is
+# adapters' first block, which needs no gradient of its input and keeps less than the others, and the instant at which DeepSpeed
+# makes its bucket, which outweighs small models.
 @pytest.mark.parametrize("row", ROWS, ids=_named)
 def test_peaks_are_those_of_dry_runs(row: dict[str, Any]) -> None:
     answer, measured = estimate(case_to_plan(row["case"])), row["result"]
