@@ -89,7 +89,11 @@ def test_json_of_the_same_keys():
         ('{"schema_version": 1, "plans": []}', "not the JSON of an estimate", "zplan estimate"),
         ('{"schema_version": 1, "plans": [{"options": 3}]}', "not the JSON of an estimate", "zplan estimate"),
         ('{"schema_version": 1, "plans": [{"options": {"gpus": 8}}]}', "not the JSON of an estimate", "zplan estimate"),
-        ('{"schema_version": 1, "plans": [{"options": {"-1": "x"}}]}', "names '-1', which is no option", "zplan estimate"),
+        (
+            '{"schema_version": 1, "plans": [{"options": {"-1": "x"}}]}',
+            "names '-1', which is no option",
+            "zplan estimate",
+        ),
     ],
 )
 def test_broken_plans_are_refused_with_a_hint(text, says, hint):
