@@ -27,10 +27,11 @@ from rows import load_rows
 from rowwords import UNREADABLE, NoPlanError, section, wrong_kind
 
 from zplan.errors import ZplanError
+from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import runtime
-from zplan.spec import Plan
+from zplan.spec import Beyond, Plan
 from zplan.units import GIB
 
 DATA = Path(__file__).parent / "data" / "reports.yaml"
@@ -41,6 +42,8 @@ NOT_A_STEP = {
     "eval_spike": "fails in evaluation",
 }
 """Themes of failures outside of a step; the step may fail all the same."""
+PRICED = {"save_oom": "save", "load_peak": "load", "eval_spike": "eval"}
+"""Those that zplan prices, as today's libraries do them; a way of the past may have needed more."""
 MORE = {
     "rl_multi_model": "several models share the cards",
     "tp_combo": "splits the model",
@@ -72,7 +75,8 @@ def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]
     if claim.ran and any(theme in MORE for theme in themes):
         raise NoPlanError(because)
     found = meant(claim.setup, on_host=claim.on_host)
-    results = [estimate(plan) for plan in found.plans]
+    phases = tuple(dict.fromkeys(PRICED[theme] for theme in themes if theme in PRICED))
+    results = [with_phases(estimate(plan), Beyond(phases=phases)) for plan in found.plans]
     verdicts = [one.host.verdict if claim.on_host else one.verdict for one in results]
     why = f"{'ran' if claim.ran else 'oom'}, but called {' to '.join(str(one) for one in verdicts)}: {numbers(results)}"
     if claim.ran:
@@ -84,7 +88,7 @@ def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]
     if all(good):
         return True, why, results
     if themes:
-        raise NoPlanError(because)
+        raise NoPlanError(because + (" (done as today's libraries do it, that fits)" if phases else ""))
     if found.floor:
         raise NoPlanError(MORE["vlm"])
     if any(good):

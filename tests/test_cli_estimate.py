@@ -17,6 +17,7 @@ from zplan.cli.lastplan import last_plan_path, load_last_plan, save_last_plan
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import PlanSet, build_plans
 from zplan.errors import ZplanError
+from zplan.inputs.trainer import HF_OPTIMIZERS
 from zplan.memory.estimate import estimate
 from zplan.spec import (
     Attention,
@@ -171,10 +172,9 @@ def test_a_short_model_gets_its_own_maximum() -> None:
 @pytest.mark.parametrize(
     ("words", "note"),
     [
-        ({"hpz": "8"}, "ZeRO++ secondary shards are not counted (--hpz)"),
         (
             {"offload_to": "nvme"},
-            "NVMe offload as the engine's source has it; no run was held against it (--offload-to)",
+            "NVMe offload as DeepSpeed's swappers do it in a dry run; parameters beyond max_in_cpu from source (--offload-to)",
         ),
         ({"compile": True}, "torch.compile: fewer bytes kept by blocks, the loss as without it (--compile)"),
     ],
@@ -567,3 +567,12 @@ def test_colour_on_demand_and_never_with_no_color() -> None:
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
     assert _process(PYTHONIOENCODING="ascii").stdout.isascii()
+
+
+@pytest.mark.parametrize(("name", "known"), sorted(HF_OPTIMIZERS.items()))
+def test_hugging_faces_names_of_optimizers_are_taken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, known: str
+) -> None:
+    monkeypatch.setenv("ZPLAN_NO_CACHE", "1")
+    assert run(["estimate", "--model", "gpt2", "--gpus", "2", "--stage", "2", "--optimizer", name, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["plans"][0]["optimizer"] == known

@@ -84,6 +84,10 @@ RUNS: dict[str, dict[str, Any]] = {
         **{"engine": "ddp", "world": 2},
         "model": {**LLAMA, "model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2},
     },
+    "zero2-lora-experts": {
+        **{"engine": "deepspeed", "stage": 2, "world": 4, "zero": {"reduce_bucket_size": 100_000}, "lora": 8},
+        "model": {**LLAMA, "model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2},
+    },
     "zero3-no-init": {
         **{"engine": "deepspeed", "stage": 3, "world": 4, "zero": {"reduce_bucket_size": 100_000}},
         **{"zero_init": False, "precision": "fp16"},
@@ -231,6 +235,20 @@ def test_adapters_alone_have_gradients_and_states(run: Any) -> None:
     pairs = 2 * (H + H) + 2 * (H + kv) + 2 * (H + F) + (F + H)
     adapters = LAYERS * 8 * pairs
     assert run("single-lora")["steady"] == pytest.approx(2 * P + 12 * adapters, abs=SMALL_BYTES)
+
+
+@pytest.mark.slow
+def test_adapters_on_experts(run: Any) -> None:
+    # Of rank 8: q and o, k and v, the router of 4 experts, gate and up as one of rank 16, down.
+    attention = 2 * 8 * (H + H) + 2 * 8 * (H + K * D)
+    adapters = LAYERS * (attention + 8 * (H + 4) + 4 * (16 * (H + 2 * F) + 8 * (F + H)))
+    base = P + LAYERS * (3 * 3 * H * F + 4 * H)
+    assert run("zero2-lora-experts")["steady"] == pytest.approx(
+        2 * (base + adapters) + 12 * adapters // 4, abs=SMALL_BYTES
+    )
+    # Each block keeps its experts' weights a second time, with the adapters added: 3 E h f in 16 bits.
+    kept = run("zero2-lora-experts")["terms"]["backward"]["activations"]
+    assert kept > LAYERS * 2 * 3 * 4 * H * F
 
 
 @pytest.mark.slow

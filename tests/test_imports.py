@@ -87,7 +87,7 @@ def test_the_example_of_the_package_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["states", "params", "sharding", "estimate", "elastic", "engines.zero3", "host", "verdict"]
+    "module", ["states", "params", "terms", "estimate", "elastic", "engines.zero3", "beyond", "verdict"]
 )
 def test_parts_of_memory_can_be_imported_first(module: str) -> None:
     """Whichever comes first, none needs another that is still being imported."""

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from zplan.inputs.presets import load_model
+from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate, TermKey
-from zplan.spec import Checkpointing, ClusterSpec, Engine, Job, Plan, Precision
+from zplan.spec import Beyond, Checkpointing, ClusterSpec, Engine, Job, Plan, Precision
 from zplan.units import GIB
 
 MODEL = load_model("llama-2-7b")
@@ -81,3 +82,9 @@ def test_a_70b_model_trains_on_eight_cards_with_a_paged_optimizer() -> None:
     model = load_model("llama-2-70b")
     assert estimate(replace(plan, model=model)).verdict == "fits"
     assert estimate(replace(plan, model=model, job=replace(plan.job, optimizer="adamw"))).verdict != "fits"
+
+
+def test_phases_beside_the_step_leave_them_where_they_are() -> None:
+    alone = priced("paged_adamw", card=60)
+    covered = with_phases(alone, Beyond(phases=("load",)))
+    assert covered.runtime.terms[TermKey.PAGED_OPTIMIZER] == alone.runtime.terms[TermKey.PAGED_OPTIMIZER]

@@ -89,6 +89,11 @@ def test_json_of_the_same_keys():
         ('{"schema_version": 1, "plans": []}', "not the JSON of an estimate", "zplan estimate"),
         ('{"schema_version": 1, "plans": [{"options": 3}]}', "not the JSON of an estimate", "zplan estimate"),
         ('{"schema_version": 1, "plans": [{"options": {"gpus": 8}}]}', "not the JSON of an estimate", "zplan estimate"),
+        (
+            '{"schema_version": 1, "plans": [{"options": {"-1": "x"}}]}',
+            "names '-1', which is no option",
+            "zplan estimate",
+        ),
     ],
 )
 def test_broken_plans_are_refused_with_a_hint(text, says, hint):
@@ -361,6 +366,43 @@ def test_training_arguments_alone_are_ddp_of_batch_8():
 def test_the_trainers_fsdp_is_version_2(fsdp):
     Path("args.json").write_text(json.dumps({"output_dir": "x", "bf16": True} | fsdp), encoding="utf-8")
     assert {"engine": "fsdp2", "stage": "3"}.items() <= read_config_file("args.json").words.items()
+
+
+@pytest.mark.parametrize(
+    ("fsdp", "version", "words"),
+    [
+        ("shard_grad_op auto_wrap", 2, {"engine": "fsdp2", "stage": "2"}),
+        (["full_shard", "offload"], 2, {"engine": "fsdp2", "stage": "3", "offload": "all"}),
+        ("shard_grad_op", 1, {"engine": "fsdp1", "stage": "2"}),
+        ("hybrid_shard_zero2", 1, {"engine": "fsdp1", "stage": "2"}),
+        (["no_shard"], 1, {"engine": "ddp"}),
+        (True, 1, {"engine": "fsdp1", "stage": "3"}),
+    ],
+)
+def test_the_trainers_words_of_fsdp(fsdp, version, words):
+    values = {"output_dir": "x", "bf16": True, "fsdp": fsdp, "fsdp_config": {"version": version}}
+    Path("args.json").write_text(json.dumps(values), encoding="utf-8")
+    assert words.items() <= read_config_file("args.json").words.items()
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"fsdp": [1]}, "fsdp is 1, not one of full_shard"),
+        ({"fsdp": [None]}, "fsdp is null"),
+        ({"fsdp": [["full_shard"]]}, "fsdp is a list"),
+        ({"fsdp": 5}, "fsdp is 5"),
+        ({"fsdp": {"a": 1}}, "fsdp is an object"),
+        ({"fsdp": "full_shrad"}, "fsdp is 'full_shrad'"),
+        ({"fsdp": "hybrid_shard"}, "which only FSDP1 has"),
+        ({"fsdp": True, "fsdp_config": {"version": 9}}, "FSDP has versions 1 and 2"),
+    ],
+)
+def test_words_of_fsdp_that_nobody_takes(values, says):
+    Path("args.json").write_text(json.dumps({"output_dir": "x", **values}), encoding="utf-8")
+    with pytest.raises(ZplanError) as error:
+        read_config_file("args.json")
+    assert says in error.value.message
 
 
 def test_the_trainer_adds_bf16_to_a_deepspeed_config_without_it():

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from zplan.cli.command import Group
+from zplan.cli.command import Group, plain_flag
 from zplan.cli.output import closed_pipe, discard, emit, one_line
 from zplan.errors import ExitCode, ZplanError
 
@@ -119,7 +119,11 @@ def _unforeseen(error: Exception, args: Sequence[str]) -> int:
 
 
 def _main(args: Sequence[str]) -> Any:
-    return get_command(app).main(args=list(args), prog_name="zplan", standalone_mode=False)
+    command = get_command(app)
+    for parameter in command.params:
+        if getattr(parameter, "is_flag", False):  # typer's own for completion, added after all others
+            plain_flag(parameter)
+    return command.main(args=list(args), prog_name="zplan", standalone_mode=False)
 
 
 def _completion(args: Sequence[str]) -> int:

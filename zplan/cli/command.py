@@ -36,7 +36,7 @@ def _complete(ctx: Any, parameter: Any, incomplete: str) -> list[str]:
     return complete(ctx, parameter, incomplete)
 
 
-def _plain_flag(option: Any) -> Any:
+def plain_flag(option: Any) -> Any:
     """A flag whose default is None is converted, and so imports pydantic; False is taken as it is."""
     if option is not None and option.default is None:
         option.default = False
@@ -48,7 +48,7 @@ class Group(TyperGroup):
 
     def get_help_option(self, ctx: Any) -> Any:
         """The help flag, as a plain False when it is not given."""
-        return _plain_flag(super().get_help_option(ctx))
+        return plain_flag(super().get_help_option(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Without arguments, show the help."""
@@ -82,7 +82,7 @@ class Command(TyperCommand):
 
     def get_help_option(self, ctx: Any) -> Any:
         """The help flag, as a plain False when it is not given."""
-        return _plain_flag(super().get_help_option(ctx))
+        return plain_flag(super().get_help_option(ctx))
 
 
 def takes_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -54,7 +54,7 @@ def estimate(
     zplan estimate --model llama-3.1-8b --gpus 8 --gpu h100-80g --seq-len 8k
     zplan estimate --params 13B --gpus 16 --gpu a100-40g --stage 3 --explain
     zplan estimate --model qwen2.5-7b --gpus 2 --gpu-mem 24 --lora 16 --json
-    zplan estimate --params 7B --gpus 8 --gpu-mem 80 --host-mem 512 --phases load,eval,save
+    zplan estimate --params 7B --gpus 8 --gpu-mem 80 --phases all
     zplan estimate zplan.yaml --seq-len 16k
     """  # noqa: D301 (typer reads the literal \b, which keeps the lines below it as they are)
     unit = Unit(parse_word(output.unit, [u.value for u in Unit], flag="--unit", what="unit") or Unit.GIB)

@@ -152,6 +152,10 @@ def parse_optimizer(text: str | None) -> str | None:
         return None
     from zplan.memory.optimizers import OPTIMIZERS
 
+    if text.strip().lower() not in OPTIMIZERS:
+        from zplan.inputs.trainer import HF_OPTIMIZERS
+
+        text = HF_OPTIMIZERS.get(text.strip().lower(), text)
     return parse_word(text, OPTIMIZERS, flag="--optimizer", what="optimizer")
 
 

@@ -145,6 +145,8 @@ def fsdp_words(section: Section, words: dict[str, str], notes: list[str], *, def
         default_version: FSDP's version where the section does not say it: 1 for accelerate, 2 for the Trainer.
     """
     version = section.whole("version") or default_version
+    if version not in (1, 2):
+        raise ZplanError(f"{section.where('version')} is {version}: FSDP has versions 1 and 2", "write 2")
     words["engine"] = "fsdp2" if version == 2 else "fsdp1"
     reshard, strategy = section.raw("reshard_after_forward"), section.raw("sharding_strategy")
     if version == 2:

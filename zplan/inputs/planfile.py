@@ -69,7 +69,7 @@ def read_planfile(path: str | Path, *, options: Collection[str], name: str | Non
     if text.lstrip().startswith("{"):
         config = parse_ds_config(text, name=name)
         if "plans" in config.value and "schema_version" in config.value:
-            return _estimate(config)
+            return _estimate(config, options)
         return _words(name, config.value, config.positions, options, Path(path).parent)
     parsed = parse_yaml_text(text, name=name, expected=EXPECTED)
     return _words(name, parsed.value, parsed.positions, options, Path(path).parent)
@@ -136,7 +136,7 @@ def _word(option: str, value: object, where: str) -> str | bool | None:
     raise ZplanError(f"{where}: {shown} is {as_word(value)}, not one value", f"write {shown}: VALUE")
 
 
-def _estimate(config: DsConfig) -> PlanFile:
+def _estimate(config: DsConfig, options: Collection[str]) -> PlanFile:
     """The plan in an estimate's JSON: its only one, or what all of them share."""
     plans = config.get(("plans",))
     if not isinstance(plans, list) or not plans or not all(isinstance(plan, Mapping) for plan in plans):
@@ -148,6 +148,10 @@ def _estimate(config: DsConfig) -> PlanFile:
     words = {key: value for key, value in first.items() if all(each.get(key) == value for each in every)}
     if not all(isinstance(value, (str, bool)) for value in words.values()):
         raise _not_an_estimate(config)
+    unknown = next((key for key in words if key not in options), None)
+    if unknown is not None:
+        message = f"{quote(config.name)} names {quote(unknown)}, which is no option of this zplan"
+        raise ZplanError(message, "write it again: zplan estimate --params 7B --gpus 8 --json")
     notes = () if len(plans) == 1 else (f"{config.name} holds {len(plans)} plans: what they share is read",)
     ds = plans[0].get("ds_config") if len(plans) == 1 else None
     embedded = DsConfig(name=config.name, value=ds) if isinstance(ds, Mapping) else None

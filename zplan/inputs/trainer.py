@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 
+from zplan.errors import ZplanError
 from zplan.inputs.accelerate import fsdp_words
+from zplan.inputs.dsvalues import as_word
 from zplan.inputs.settings import (
     AXOLOTL,
     LLAMA_FACTORY,
@@ -20,10 +23,16 @@ from zplan.inputs.settings import (
     mixed_precision_word,
     with_precision,
 )
+from zplan.units import quote
 
+_FSDP_WORDS = (
+    *("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"),
+    *("offload", "auto_wrap"),
+)
+"""What ``fsdp`` may hold (transformers ``FSDPOption``)."""
 TRAINER_BATCH = 8
 """``per_device_train_batch_size`` where nothing says it (transformers)."""
-_OPTIMIZERS = {
+HF_OPTIMIZERS = {
     "adamw_bnb_8bit": "adamw_8bit",
     "adamw_torch_8bit": "adamw_8bit",
     "lion_32bit": "lion",
@@ -184,7 +193,23 @@ def _first(top: Section, words: dict[str, str], option: str, keys: tuple[str, ..
 
 
 def _optimizer(name: str) -> str:
-    return _OPTIMIZERS.get(name, name)
+    return HF_OPTIMIZERS.get(name, name)
+
+
+def _legacy_fsdp(top: Section, value: object) -> list[str]:
+    """The words of ``fsdp: full_shard auto_wrap``, or of the same as a list; none where it is only switched on.
+
+    Source: transformers ``TrainingArguments._apply_legacy_fsdp_to_config``.
+    """
+    words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    wrong = [word for word in words if not isinstance(word, str) or word.lower() not in _FSDP_WORDS]
+    if wrong or not isinstance(value, bool | str | list | NoneType):
+        shown = as_word(wrong[0] if wrong else value)
+        raise ZplanError(
+            f"{top.where('fsdp')} is {shown}, not one of {', '.join(_FSDP_WORDS)}",
+            'write "fsdp": "full_shard auto_wrap", or leave it out',
+        )
+    return [word.lower() for word in words if isinstance(word, str)]
 
 
 def _finish(kind: str, top: Section, words: dict[str, str], notes: list[str], folder: Path | None) -> FileWords:
@@ -196,14 +221,22 @@ def _finish(kind: str, top: Section, words: dict[str, str], notes: list[str], fo
         ds = with_precision(ds, words.get("precision"))
     elif fsdp or (kind == AXOLOTL and section.values):
         flat = {key.removeprefix("fsdp_"): value for key, value in section.values.items()}
-        legacy = " ".join(fsdp) if isinstance(fsdp, list) else fsdp if isinstance(fsdp, str) else ""
-        if "shard_grad_op" in legacy:
-            flat.setdefault("reshard_after_forward", False)
-        if "offload" in legacy:
-            flat.setdefault("cpu_offload", True)
         if top.raw("fsdp_version") is not None:
             flat.setdefault("version", top.raw("fsdp_version"))
-        fsdp_words(Section(top.name, flat), words, notes, default_version=2 if kind == TRAINER else 1)
+        version = 2 if kind == TRAINER else 1
+        for word in _legacy_fsdp(top, fsdp):
+            if word == "offload":
+                flat.setdefault("cpu_offload", True)
+            elif word != "auto_wrap":
+                # FSDP1 reads a strategy's name there, FSDP2 true or false.
+                if flat.get("version", version) not in (2, "2"):
+                    flat.setdefault("reshard_after_forward", word.upper())
+                elif word in ("full_shard", "shard_grad_op"):
+                    flat.setdefault("reshard_after_forward", word == "full_shard")
+                else:
+                    message = f"{top.where('fsdp')} is {quote(word)}, which only FSDP1 has"
+                    raise ZplanError(message, 'add "fsdp_config": {"version": 1}, or write "full_shard"')
+        fsdp_words(Section(top.name, flat), words, notes, default_version=version)
     else:
         words["engine"] = "ddp"
         notes.append("DDP: the file names neither DeepSpeed nor FSDP")

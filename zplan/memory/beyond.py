@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from zplan.memory.elastic import paged_on_rank
 from zplan.memory.evaluation import EVAL, evaluation
 from zplan.memory.loading import LOAD, loading
 from zplan.memory.moments import BEYOND, Estimate, HostMemory, PhaseNeed
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.saving import SAVE, saving
+from zplan.memory.stack import job_facts
 from zplan.memory.verdict import because, deciding_phase, judge, peak_per_node_bytes
 from zplan.spec import Attention, Beyond, ClusterSpec
 
@@ -36,8 +38,9 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
     phases = {**estimate.phases, **peaks}
     plan = estimate.plan
     job, cluster = plan.job, plan.cluster
-    flash = job.attention is Attention.FLASH
+    flash, facts = job.attention is Attention.FLASH, job_facts(job)
     later = max(peaks.values(), default=0)
+    facts = job_facts(job)
     run = runtime(
         job.engine,
         plan.world_size,
@@ -45,6 +48,7 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
         cluster.gpu_capacity_bytes,
         stage=job.stage,
         scratch_bytes=flash_scratch_bytes(plan.model, job.micro_batch, job.seq_len) if flash else 0,
+        paged_bytes=paged_on_rank(plan.model, facts, plan.world_size) if facts.optimizer.paged else 0,
     )
     host = _host(estimate.host, needs, cluster)
     verdict = judge(cluster, run, host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zplan.memory.activations.base import ComputeMode
-from zplan.memory.engines.base import StateBytes, deepspeed_bytes, torch_bytes
+from zplan.memory.formats import StateBytes, deepspeed_bytes, torch_bytes
 from zplan.memory.moments import ModelStates
 from zplan.memory.optimizers import OptimizerSpec, factored_bytes, state_bytes, whole_state_bytes
 from zplan.memory.params import Layout, Piece

@@ -199,6 +199,7 @@ def add_lora(model: Any, rank: int, targets: tuple[str, ...], *, device: str | N
             wrapped = peft.get_peft_model(model, config, autocast_adapter_dtype=False)
     finally:
         torch.set_default_dtype(dtype)
+    _as_their_parameters(wrapped)
     for module in wrapped.modules() if cast else ():
         for name, param in list(module._parameters.items()):
             if param is not None and param.requires_grad and param.dtype in (torch.bfloat16, torch.float16):
@@ -207,6 +208,17 @@ def add_lora(model: Any, rank: int, targets: tuple[str, ...], *, device: str | N
 
 
 def _keep(one: torch.Tensor, other: torch.Tensor) -> None:
-    """Stands for ``swap_tensors`` of a tensor and its unchanged self."""
-    if one.dtype != other.dtype or one.device != other.device:
-        raise RuntimeError("an adapter was made in another format than its base")
+    """Stands for ``swap_tensors`` of a tensor and its unchanged self; a change of format is made afterwards."""
+    if one.device != other.device:
+        raise RuntimeError("an adapter was made elsewhere than its base")
+
+
+def _as_their_parameters(model: Any) -> None:
+    """Give adapters of parameters their parameter's format, as peft does: routers of DeepSeek are fp32 in 16-bit models."""
+    for module in model.modules():
+        if not hasattr(module, "get_param"):
+            continue
+        wanted = module.get_param().dtype
+        for layer in (*module.lora_A.values(), *module.lora_B.values()):
+            if layer.weight.dtype != wanted:
+                layer.weight = torch.nn.Parameter(layer.weight.detach().to(wanted))

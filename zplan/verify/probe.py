@@ -8,6 +8,7 @@ saves nothing and downloads nothing.
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import logging
 import os
@@ -122,6 +123,7 @@ def _run(job: dict[str, Any], status: Status) -> list[dict[str, Any]]:
         leave_compiler_out()
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     if job["launch"] == "dryrun":
+        gc.disable()
         from zplan.verify.dryrun.runner import run_case
 
         return [run_case(case_words, status.say)]

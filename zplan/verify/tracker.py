@@ -20,7 +20,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from zplan.memory.moments import TermKey
-from zplan.verify.undisturbed import InPlace
+from zplan.verify.undisturbed import CONCERNED, InPlace
 
 _PIN = torch.ops.aten._pin_memory.default
 _get_mode = torch._C._get_dispatch_mode
@@ -118,7 +118,8 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]
         self._start: list[tuple[LiveStorage, int]] = []
         self._peak_at = 0
         self._resize: Callable[..., Any] | None = None
-        self._views: dict[Any, bool] = {}
+        self._views: dict[int, bool] = {}
+        """By an operator's ``id``: torch makes each once, and to hash one is a call into Python."""
         self._fake: Any = None
         self._in_place: InPlace | None = None
         """The fake mode that was active when counting began: inside another one, nothing is real."""
@@ -262,9 +263,10 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one operator and look at what it returns."""
-        is_view = self._views.get(func)
+        number = id(func)
+        is_view = self._views.get(number)
         if is_view is None:
-            is_view = self._views[func] = bool(func.is_view)
+            is_view = self._views[number] = bool(func.is_view)
         if is_view and not types:
             # A view has the storage of a tensor that was seen before.
             return func(*args, **kwargs) if kwargs else func(*args)
@@ -277,7 +279,7 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]
                 if kind is not torch.Tensor and hasattr(kind, "__tensor_flatten__"):
                     return NotImplemented
         execute, in_place = self._execute, self._in_place
-        if in_place is not None:
+        if in_place is not None and number in CONCERNED:
             out = in_place(func, args, kwargs or {})
             if out is not NotImplemented:
                 self._look(out, func)

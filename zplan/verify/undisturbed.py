@@ -17,11 +17,16 @@ from torch._prims_common import is_non_overlapping_and_dense_or_false as is_dens
 aten = torch.ops.aten
 
 _SCATTERS = {
-    aten._index_put_impl.default: aten._index_put_impl_.default,
-    aten.index_put.default: aten.index_put_.default,
-    aten.scatter_add.default: aten.scatter_add_.default,
-    aten.index_add.default: aten.index_add_.default,
+    id(out_of_place): in_place
+    for out_of_place, in_place in (
+        (aten._index_put_impl.default, aten._index_put_impl_.default),
+        (aten.index_put.default, aten.index_put_.default),
+        (aten.scatter_add.default, aten.scatter_add_.default),
+        (aten.index_add.default, aten.index_add_.default),
+    )
 }
+CONCERNED = frozenset({id(aten.add.Tensor), *_SCATTERS})
+"""Operators that may be run in place, by ``id``: torch makes each once, and to hash one is a call into Python."""
 
 
 class InPlace:
@@ -42,6 +47,8 @@ class InPlace:
 
     def __call__(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns the result, or NotImplemented where the operator is to be run as it stands."""
+        if id(func) not in CONCERNED:
+            return NotImplemented
         if torch._C._current_autograd_node() is None or torch.is_grad_enabled():
             return NotImplemented
         if func is aten.add.Tensor and isinstance(args[1], torch.Tensor):
@@ -53,9 +60,8 @@ class InPlace:
             same = old.shape == args[1].shape and old.dtype == args[1].dtype
             if same and counts == self._alone and is_dense(old):
                 return aten.add_.Tensor(*args, **kwargs)
-        if func in _SCATTERS:
-            return _SCATTERS[func](*args, **kwargs)
-        return NotImplemented
+        scatter = _SCATTERS.get(id(func))
+        return NotImplemented if scatter is None else scatter(*args, **kwargs)
 
 
 class _Probe(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]

@@ -261,7 +261,7 @@ _ALL = (
         lambda d: {"hidden_size": d["h"], "num_attention_heads": d["a"], "vocab_size": d["V"], "num_kv_heads": d["k"]},
         whole,
         variants=(UNTIED, TIED, {**UNTIED, "new_decoder_architecture": True}, {**UNTIED, "parallel_attn": False}),
-        attentions=EVERY,
+        attentions=EVERY,  # it asks for a mask even where causal attention would do
         repeats_heads=(),
     ),
     Family("mixtral", lambda d: {**_llama(d), **_moe(d, "num_local_experts")}, drawn, attentions=EVERY),

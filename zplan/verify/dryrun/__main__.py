@@ -7,6 +7,7 @@ descriptor ``--progress-fd`` as ``phase share`` lines.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import logging
 import os
@@ -59,6 +60,7 @@ def _answer(progress_fd: int | None) -> tuple[int, dict[str, Any]]:
         from zplan.verify.dryrun import imports
 
         imports.require("torch", "transformers")
+        gc.disable()
         imports.leave_compiler_out()
         return 0, imports.runner().run_case(raw, progress)
     except ZplanError as error:

@@ -11,6 +11,7 @@ import torch
 
 from zplan.memory.moments import TermKey
 from zplan.verify.dryrun.case import Case
+from zplan.verify.dryrun.imports import imported
 from zplan.verify.dryrun.loss import install_loss
 from zplan.verify.dryrun.steps import PHASE_LABEL
 from zplan.verify.model import add_lora, build_model, checkpoint_blocks, fill_weights
@@ -53,6 +54,8 @@ class Bench:
     def build(self, dtype: torch.dtype, inside: AbstractContextManager[Any] | None = None) -> Any:
         """The case's model; unless built ``inside`` a sharding context, it stands on the host until :meth:`arrive`."""
         case = self.case
+        if self.ghost:
+            imported()
         self.tracker.as_host = self.stays and inside is None
         try:
             model = build_model(

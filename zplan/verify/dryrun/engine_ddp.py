@@ -13,6 +13,7 @@ from zplan.verify.dryrun.patching import replace
 from zplan.verify.dryrun.steps import StepWork
 
 DEVICE = "cpu"
+PLAIN_TENSORS = False
 
 
 def _finished(bucket: Any) -> Any:

@@ -27,6 +27,7 @@ from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import DTYPES
 
 DEVICE = "meta"
+PLAIN_TENSORS = True
 GPUS_PER_NODE = 8
 """What the accelerator says of its node; only quantized gradients (ZeRO++ qgZ) ask."""
 

@@ -23,6 +23,7 @@ from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import decoder_blocks
 
 DEVICE = "cpu"
+PLAIN_TENSORS = False
 
 
 def prepare(bench: Bench) -> StepWork:

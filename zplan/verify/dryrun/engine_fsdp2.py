@@ -16,6 +16,7 @@ from zplan.verify.dryrun.steps import StepWork
 from zplan.verify.model import decoder_blocks
 
 DEVICE = "meta"
+PLAIN_TENSORS = False
 LABELS = {
     "foreach_all_gather": TermKey.GATHERED_PARAMS,
     "foreach_all_gather_copy_out": TermKey.GATHERED_PARAMS,

@@ -17,6 +17,7 @@ from zplan.verify.model import DTYPES
 
 DEVICE = "cpu"
 """Autocast needs tensors of a device that it knows."""
+PLAIN_TENSORS = False
 
 
 def master_dtype(precision: str, lora: bool = False) -> torch.dtype:

@@ -14,6 +14,8 @@ class EngineModule(Protocol):
 
     DEVICE: str
     """What stands for the GPU: ``meta``, or ``cpu`` in torch's fake mode for engines that need autocast (slower)."""
+    PLAIN_TENSORS: bool
+    """Whether no tensor of its dry run is of a subclass (DTensor, torch's fake ones)."""
 
     def prepare(self, bench: Bench) -> StepWork:
         """Build the model, hand it to the engine and return its step; everything allocated here is ``init``."""

@@ -15,9 +15,10 @@ from zplan.verify.dryrun.beyond import explain, run_beyond
 from zplan.verify.dryrun.case import Case, case_from_dict
 from zplan.verify.dryrun.engines import engine_module
 from zplan.verify.dryrun.ghost import FakeGhost, Ghost, fake_cpu
-from zplan.verify.dryrun.imports import settle
+from zplan.verify.dryrun.imports import leave_sharded_tensors_out, read_models_once, settle
 from zplan.verify.dryrun.naming import Namer
 from zplan.verify.dryrun.steps import run_steps
+from zplan.verify.dryrun.views import views_unseen
 from zplan.verify.dryrun.world import fake_world
 from zplan.verify.tracker import Tracker
 
@@ -44,6 +45,9 @@ def run_case(raw: Mapping[str, Any], progress: Callable[[str, float], None] | No
     start = time.perf_counter()
     case = case_from_dict(raw)
     module = engine_module(case.engine)
+    read_models_once()
+    if module.PLAIN_TENSORS:
+        leave_sharded_tensors_out()
     if progress is not None:
         progress("init", 0.0)
     namer = Namer(case)
@@ -54,6 +58,7 @@ def run_case(raw: Mapping[str, Any], progress: Callable[[str, float], None] | No
         fake_world(case.world, case.rank),
         attention_as_on_cuda(case.attention) as attention,
         off_on_meta() if device == "meta" else fake_cpu(),
+        views_unseen() if module.PLAIN_TENSORS else nullcontext(),
     ):
         bench = Bench(case, tracker, device, True, attention, on_model=namer.learn)
         meter = PhaseMeter(tracker, on_end=lambda phase: namer.name(phase, tracker, bench))
