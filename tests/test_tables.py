@@ -99,7 +99,6 @@ def test_every_family_that_is_read_has_tables() -> None:
     }
 
 
-# Fp32 adapters on a 16-bit base are derived with flash attention; other kernels fall back to 16-bit ones (stack.build_stack).
 MODES = (ComputeMode.CAST, ComputeMode.AUTOCAST, ComputeMode.MIXED, ComputeMode.FP32)
 EVERYTHING = tuple(
     f"{section(mode, lora)} {kernel.value}" for mode in MODES for lora in (False, True) for kernel in Attention
@@ -120,7 +119,11 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "autocast_lora sdpa",
         "mixed_lora eager",
     ),
-    "falcon": ("autocast_lora eager", "fp32_lora sdpa", "mixed_lora eager"),
+    "falcon": (
+        "autocast_lora eager",
+        "fp32_lora sdpa",
+        "mixed_lora eager",
+    ),
     "falcon:sequential": (
         "autocast eager",
         "autocast flash",
@@ -140,7 +143,11 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "mixed_lora eager",
         "mixed_lora flash",
     ),
-    "falcon:two_norms": ("autocast_lora eager", "fp32_lora sdpa", "mixed_lora eager"),
+    "falcon:two_norms": (
+        "autocast_lora eager",
+        "fp32_lora sdpa",
+        "mixed_lora eager",
+    ),
     "gemma": ("autocast_lora eager",),
     "gemma2": (
         "autocast_lora eager",
@@ -204,7 +211,6 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "mixed_lora sdpa",
     ),
     "mixtral": (
-        "autocast sdpa",
         "autocast_lora eager",
         "autocast_lora flash",
         "autocast_lora sdpa",
@@ -229,7 +235,6 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
     ),
     "phi": ("autocast_lora eager",),
     "phi3": (
-        "autocast sdpa",
         "autocast_lora eager",
         "autocast_lora sdpa",
         "fp32_lora sdpa",
@@ -281,7 +286,6 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
     ),
     "stablelm:parallel": EVERYTHING,
     "starcoder2": (
-        "autocast sdpa",
         "autocast_lora eager",
         "autocast_lora sdpa",
         "cast_lora eager",
