@@ -290,6 +290,8 @@ def _check_target(path: str, *, force: bool) -> None:
         target = Path(path)
         if target.exists() and not force:
             raise ZplanError(f"--save {quote(path)} exists already", "add --force to replace it, or name another file")
+        if target.exists() and not target.is_file():
+            raise ZplanError(f"--save {quote(path)} is not a regular file", "try --save measured.json")
         if not target.absolute().parent.is_dir():
             raise ZplanError(f"--save {quote(path)}: its folder does not exist", f"make it: mkdir -p {target.parent}")
     except (OSError, ValueError) as error:  # too long, a null byte
