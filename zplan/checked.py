@@ -148,11 +148,11 @@ def _batch_apart(plan: Plan) -> _Key | None:
             return None
     if not (0 < job.micro_batch <= 2**16 and 0 < job.seq_len <= 2**24 and 0 < job.grad_accum <= 10**6):
         return None
-    if not 0 <= job.rank < cluster.gpus:
+    if type(cluster.gpus) is not int or not 0 <= job.rank < cluster.gpus:
         return None
     try:
         facts = job_facts(job)
-    except (ZplanError, TypeError, AttributeError, ValueError):
+    except (ZplanError, TypeError, AttributeError, ValueError, LookupError):
         return None
     return id(model), id(cluster), id(facts), job.seq_len > model.max_seq_len
 
