@@ -78,7 +78,7 @@ def plans() -> list[Any]:
 
 def throughput() -> tuple[float, int]:
     """Plans per second of one core's time, every plan priced once, and how many there were."""
-    from zplan.memory.estimate import estimate
+    from zplan import estimate
 
     todo = plans()
     warm = replace(todo[0], job=replace(todo[0].job, seq_len=7))

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,7 @@ def test_a_plan_without_a_formula_still_runs(
         (["--timeout", "0"], "--timeout must be at least 1"),
         (["--max-memory-gib", "-1"], "--max-memory-gib"),
         (["--save", "no/such/folder.json"], "the folder of"),
+        (["--save", os.devnull, "--force"], "is not a regular file"),
         (["--launch", "single", "--compile"], "cannot run compiled models"),
         (["--rank", "8"], "--rank 8 does not exist among 8 GPUs"),
         (["--gpus", "6", "--nodes", "4"], ""),
@@ -298,6 +299,22 @@ def test_a_full_disk_leaves_no_half_file(
     # The measurement is not lost with the file: it has been shown.
     assert "measured" in out
     assert {path for path in tmp_path.iterdir() if path.is_file()} <= before
+
+
+@pytest.mark.parametrize("name", [item.name for item in fields(Measurement) if item.name != "case"])
+@pytest.mark.parametrize("junk", ["x", [1], {"a": None}, 1.5, True], ids=repr)
+def test_a_measurement_with_a_field_that_was_not_saved_is_refused(
+    requests: list[Request], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, junk: Any
+) -> None:
+    if (name, junk) in (("seconds", 1.5),):
+        return
+    assert run(["verify", *PLAN, "--save", "measured.json"]) == 0
+    capsys.readouterr()
+    saved = json.loads((tmp_path / "measured.json").read_text(encoding="utf-8"))
+    (tmp_path / "other.json").write_text(json.dumps(saved | {name: junk}), encoding="utf-8")
+    code = run(["estimate", *PLAN, "--measured", "other.json"])
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (ExitCode.USAGE, "", 2)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "\x00", '{"launch": 1}'])

@@ -13,17 +13,24 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from zplan.errors import ZplanError
+from zplan.memory.stack import job_facts
 from zplan.spec import (
     DEFAULT_DEEPSPEED,
+    Attention,
     Checkpointing,
     ClusterSpec,
     DeepSpeedOptions,
+    Engine,
     GpuSpec,
     Job,
     Lora,
+    Loss,
     ModelSpec,
     NodeSpec,
+    Offload,
+    OffloadTo,
     Plan,
+    Precision,
 )
 
 _BOUNDS: Mapping[type, Mapping[str, tuple[int, int]]] = {
@@ -82,6 +89,9 @@ def check_plan(plan: Plan) -> None:
     """
     if not isinstance(plan, Plan):
         raise ZplanError(f"the plan is {is_shown(plan)}, not a zplan.Plan", SEE.format("Plan"))
+    key = _batch_apart(plan)
+    if key is not None and key in _PASSED:
+        return
     _check_value("plan", plan)
     model, cluster, job = plan.model, plan.cluster, plan.job
     if not model.num_layers or model.num_layers != len(model.layers):
@@ -97,6 +107,54 @@ def check_plan(plan: Plan) -> None:
 
         raise unknown(job.optimizer, OPTIMIZERS, what="optimizer", template="--optimizer {}")
     _check_rules(model, cluster, job)
+    key = _batch_apart(plan)
+    if key is not None:
+        if len(_PASSED) >= MOST_PASSED:
+            _PASSED.clear()
+        _PASSED[key] = (model, cluster, job_facts(job))
+
+
+MOST_PASSED = 4096
+_Key = tuple[int, int, int, bool]
+_PASSED: dict[_Key, tuple[object, ...]] = {}
+"""Plans that passed, told apart by what they are made of (identity; the values keep it) and not by their batch."""
+
+_KINDS: tuple[tuple[str, type], ...] = (
+    ("micro_batch", int),
+    ("seq_len", int),
+    ("grad_accum", int),
+    ("rank", int),
+    ("stage", int),
+    ("hpz", int),
+    ("engine", Engine),
+    ("offload", Offload),
+    ("offload_to", OffloadTo),
+    ("precision", Precision),
+    ("attention", Attention),
+    ("loss", Loss),
+)
+
+
+def _batch_apart(plan: Plan) -> _Key | None:
+    """What a check depends on beside batch, length and rank; None where these are wrong, or anything makes it doubtful.
+
+    A sweep's plans differ in their batch alone: thousands pass by one of them.
+    """
+    model, cluster, job = plan.model, plan.cluster, plan.job
+    if type(job) is not Job or type(model) is not ModelSpec or type(cluster) is not ClusterSpec:
+        return None
+    for name, kind in _KINDS:
+        if type(getattr(job, name)) is not kind:
+            return None
+    if not (0 < job.micro_batch <= 2**16 and 0 < job.seq_len <= 2**24 and 0 < job.grad_accum <= 10**6):
+        return None
+    if type(cluster.gpus) is not int or not 0 <= job.rank < cluster.gpus:
+        return None
+    try:
+        facts = job_facts(job)
+    except (ZplanError, TypeError, AttributeError, ValueError, LookupError):
+        return None
+    return id(model), id(cluster), id(facts), job.seq_len > model.max_seq_len
 
 
 @lru_cache(maxsize=256)

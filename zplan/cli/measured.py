@@ -71,22 +71,16 @@ def read_measurement(path: str) -> Measurement:
         ZplanError: It cannot be read or is something else.
     """
     from zplan.inputs.textfile import read_text
-    from zplan.verify.measurement import PHASES, Measurement
+    from zplan.verify.measurement import Measurement, misshapen
 
     text = read_text(path, name=path, expected=_EXPECTED)
     try:
         measured = Measurement.from_json(text)
     except RecursionError:
         raise ZplanError(f"--measured {quote(path)} is not a saved measurement", _HINT) from None
-    sizes: list[Any] = [measured.steady_bytes, measured.allocated_peak_bytes, measured.rank, measured.world_size]
-    try:
-        sizes += [measured.phases[phase] for phase in PHASES]
-        sizes += [size for terms in measured.terms.values() for size in terms.values()]
-        well_formed = all(type(size) is int for size in sizes) and isinstance(measured.case, Mapping)
-    except (KeyError, TypeError, AttributeError):
-        well_formed = False
-    if not well_formed:
-        raise ZplanError(f"--measured {quote(path)} is not a saved measurement", _HINT)
+    wrong = misshapen(measured)
+    if wrong is not None:
+        raise ZplanError(f"--measured {quote(path)} is not a saved measurement: {wrong} is not what was saved", _HINT)
     return measured
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from zplan.errors import ZplanError
 
@@ -76,10 +78,54 @@ class Measurement:
             raw = json.loads(text)
             known = {item.name for item in fields(cls)}
             values = {key: value for key, value in raw.items() if key in known}
-            values["limits"] = tuple(values.get("limits", ()))
+            limits = values.get("limits", [])
+            values["limits"] = tuple(limits) if isinstance(limits, list) else limits
             return cls(**values)
         except (ValueError, TypeError, AttributeError) as error:
             raise ZplanError(
                 f"not a saved measurement: {error}",
                 "save one with: zplan verify --model llama-3.1-8b --gpus 8 --save measured.json",
             ) from error
+
+
+LAUNCHES = ("dryrun", "single", "torchrun")
+
+
+def misshapen(measured: Measurement) -> str | None:
+    """The first field of a measurement from a file that no launch has written like that.
+
+    Args:
+        measured: What :meth:`Measurement.from_json` made of the file.
+
+    Returns:
+        The field's name, or None when all are as they should be.
+    """
+    hints = get_type_hints(Measurement)
+    for item in fields(Measurement):
+        if not _is(getattr(measured, item.name), hints[item.name]):
+            return item.name
+    if measured.launch not in LAUNCHES:
+        return "launch"
+    if not set(PHASES) <= set(measured.phases):
+        return "phases"
+    return "spread" if any(len(bounds) != 2 for bounds in measured.spread.values()) else None
+
+
+def _is(value: Any, hint: Any) -> bool:
+    """Whether a value from JSON is of a field's type."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return not isinstance(value, float) or math.isfinite(value)
+    if origin in (Union, UnionType):
+        return any(_is(value, one) for one in args)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_is(one, args[0]) for one in value)
+    if origin is Mapping:
+        return isinstance(value, dict) and all(_is(each, args[1]) for each in value.values())
+    if origin is Sequence:
+        return isinstance(value, list | tuple) and all(_is(one, args[0]) for one in value)
+    if hint is int:
+        return type(value) is int and abs(value) < 2**63
+    if hint is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    return type(value) is hint
