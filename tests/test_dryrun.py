@@ -22,6 +22,8 @@ pytest.importorskip("transformers")
 
 import torch
 from handmade import CLUSTER, MODEL
+from hypothesis import given
+from hypothesis import strategies as st
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.spec import (
@@ -41,11 +43,13 @@ from zplan.verify.dryrun import case_from_dict, measurement_of, plan_to_case, ru
 from zplan.verify.dryrun import imports as dry_imports
 from zplan.verify.dryrun.autocast import FP32, FP32_RESULT, LOWER
 from zplan.verify.dryrun.engines import ENGINES
-from zplan.verify.dryrun.ghost import reserved_host
+from zplan.verify.dryrun.ghost import Ghost, reserved_host
 from zplan.verify.dryrun.loss import CHUNKS, fused_chunk_tokens
 from zplan.verify.dryrun.patching import patched
 from zplan.verify.dryrun.patching import replace as replace_attribute
+from zplan.verify.dryrun.views import VIEWS, views_unseen
 from zplan.verify.measurement import Measurement
+from zplan.verify.tracker import Tracker
 
 V, H, F, A, K, LAYERS, S = 4096, 256, 512, 4, 2, 2, 512
 D = H // A
@@ -479,6 +483,100 @@ print(torch._dynamo.is_compiling())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     assert (done.stdout.strip(), done.returncode) == ("False", 0), done.stderr
+
+
+def test_what_deepspeed_does_without_stays_out_until_it_is_used() -> None:
+    script = """
+import sys
+from zplan.verify.dryrun import imports
+imports.leave_compiler_out()
+imports.read_models_once()
+imports.leave_sharded_tensors_out()
+from transformers import modeling_utils
+from torch.distributed.tensor import DTensor
+from torch.distributed.fsdp import CPUOffloadPolicy
+import torch
+assert not isinstance(torch.ones(1), DTensor)
+assert "torch.distributed.tensor._api" not in sys.modules, "opened too early"
+for stand_in in (DTensor, CPUOffloadPolicy):
+    try:
+        stand_in()
+    except RuntimeError as error:
+        assert "is used after all" in str(error)
+    else:
+        raise AssertionError("a stand-in was used")
+from torch.distributed.tensor import zeros
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from torch.distributed.tensor import DTensor as real
+print(real.__module__, real is DTensor)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout.split(), done.returncode) == (["torch.distributed.tensor", "False"], 0), done.stderr
+
+
+def test_transformers_reads_its_models_once_and_finds_the_same() -> None:
+    script = """
+import sys
+if sys.argv[1] == "once":
+    from zplan.verify.dryrun import imports
+    imports.read_models_once()
+import transformers
+from transformers.utils import import_utils
+size = import_utils.create_import_structure_from_path.cache_info().maxsize
+assert (size is None) == (sys.argv[1] == "once"), size
+print(hash(tuple(sorted(transformers._class_to_module.items()))))
+"""
+    environ = {**os.environ, "PYTHONHASHSEED": "0"}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", script, how], capture_output=True, text=True, check=True, timeout=120, env=environ
+        ).stdout
+        for how in ("once", "as it is")
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_passes_unseen_is_a_view_and_nothing_else(name: str) -> None:
+    packet, _, overload = name.partition(".")
+    operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+    assert operator.is_view
+    assert all(ret.alias_info is not None for ret in operator._schema.returns)
+
+
+def test_views_pass_the_tracker_unseen_and_the_rest_does_not() -> None:
+    seen: list[str] = []
+
+    class Seeing(Tracker):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    with Seeing("meta", "cpu", Ghost()) as tracker:
+        base = torch.empty(8, 4, device="meta")
+        with views_unseen():
+            seen.clear()
+            parts = [*base.view(-1).chunk(4), base.t(), base[1:3], base.narrow(0, 1, 2), base.unbind(0)[2]]
+            assert seen == []
+            joined = torch.cat([part.reshape(-1) for part in parts[:4]])
+            assert seen == ["aten.cat.default"]
+            assert tracker.device_bytes == 2 * 8 * 4 * 4
+        seen.clear()
+        assert base.t().shape == (4, 8)
+        assert seen == ["aten.t.default"]
+        del base, parts, joined
+        assert tracker.device_bytes == 0
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.sampled_from([torch.float32, torch.bfloat16]))
+def test_joined_tensors_have_the_shape_that_torch_works_out(sizes: list[int], dtype: torch.dtype) -> None:
+    flat = [torch.empty(size, device="meta", dtype=dtype) for size in sizes]
+    mixed = [*flat, torch.empty(3, device="meta", dtype=torch.float64)]
+    square = [torch.empty(size, 3, device="meta", dtype=dtype) for size in sizes]
+    for parts in (flat, mixed, square):
+        ours = Ghost()(torch.ops.aten.cat.default, (parts,), {})
+        theirs = torch.cat(parts)
+        assert (ours.shape, ours.dtype, ours.stride()) == (theirs.shape, theirs.dtype, theirs.stride())
 
 
 def test_pure_precisions_are_known_to_the_spec() -> None:

@@ -201,6 +201,7 @@ def test_a_plan_without_a_formula_still_runs(
         (["--timeout", "0"], "--timeout must be at least 1"),
         (["--max-memory-gib", "-1"], "--max-memory-gib"),
         (["--save", "no/such/folder.json"], "the folder of"),
+        (["--save", os.devnull, "--force"], "is not a regular file"),
         (["--launch", "single", "--compile"], "cannot run compiled models"),
         (["--rank", "8"], "--rank 8 does not exist among 8 GPUs"),
         (["--gpus", "6", "--nodes", "4"], ""),
