@@ -41,6 +41,7 @@ from zplan.spec import (
 )
 from zplan.verify.dryrun import case_from_dict, measurement_of, plan_to_case, run_case_in_child
 from zplan.verify.dryrun import imports as dry_imports
+from zplan.verify.dryrun.attention import attention_as_on_cuda
 from zplan.verify.dryrun.autocast import FP32, FP32_RESULT, LOWER
 from zplan.verify.dryrun.engines import ENGINES
 from zplan.verify.dryrun.ghost import Ghost, reserved_host
@@ -421,6 +422,14 @@ def test_internals_that_moved_are_named() -> None:
         with pytest.raises(ZplanError, match=r"torch has moved torch\.nn\.NoSuch") as caught:
             attempt()
         assert caught.value.exit_code is ExitCode.MISSING
+
+
+def test_internals_of_transformers_that_moved_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers.modeling_utils import PreTrainedModel
+
+    monkeypatch.delattr(PreTrainedModel, "_sdpa_can_dispatch")
+    with pytest.raises(ZplanError, match=r"transformers has moved .*_sdpa_can_dispatch"), attention_as_on_cuda("flash"):
+        pass
 
 
 def test_other_output_of_the_child_does_not_mix_with_the_result() -> None:

@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from zplan.verify.dryrun.patching import moved
+
 FLASH_HEAD_LIMIT = 256
 """Largest head size of the flash kernel (``check_head_dim_size_flash``)."""
 FLASH_HEAD_STEP = 8
@@ -150,6 +152,9 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
     from transformers import masking_utils
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 
+    for owner, name in ((masking_utils, "find_packed_sequence_indices"), (PreTrainedModel, "_sdpa_can_dispatch")):
+        if not hasattr(owner, name):
+            raise moved(owner, name)
     functional = torch.nn.functional
     masks = masking_utils.ALL_MASK_ATTENTION_FUNCTIONS
     saved = (
