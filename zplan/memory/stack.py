@@ -289,7 +289,15 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
     if job.lora is not None and job.checkpointing.kind == "none" and job.quantize is None:
         per_token, once = first_block_saving(model.block_kinds[model.layers[0]], job.lora, mode)
         stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
-    head = head_memory(model, micro_batch=batch, seq_len=seq, loss=job.loss, mode=mode, lora=adapters)
+    head = head_memory(
+        model,
+        micro_batch=batch,
+        seq_len=seq,
+        loss=job.loss,
+        mode=mode,
+        lora=adapters,
+        in_place=facts.own_linear,
+    )
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
     if (
         facts.own_linear

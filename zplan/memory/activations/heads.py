@@ -97,9 +97,35 @@ def handed_over_last(table: Table) -> Table:
     return replace(table, columns=(*table.columns, "h*V"), backward=tuple(backward))
 
 
+def summed_in_place(table: Table, element_bytes: int) -> Table:
+    """Returns the table of a chunked loss whose chunks' gradients of the matrix are added in place.
+
+    Elsewhere the sum of two chunks' gradients is a third tensor while it is made: autograd adds in place only to what nobody
+    else holds.
+    """
+    places = [place for place, name in enumerate(table.columns) if name == "h*V"]
+
+    def fewer(row: Row, most: int) -> Row:
+        return tuple(
+            size - element_bytes if place in places and size >= most * element_bytes else size
+            for place, size in enumerate(row)
+        )
+
+    # A matrix of the head's own is pending beside the two; that of a tied head is among the three.
+    rows = tuple((ready, name, which, fewer(row, 2 if which else 3)) for ready, name, which, row in table.backward)
+    return replace(table, backward=rows)
+
+
 @lru_cache(maxsize=8192)
 def head_memory(
-    model: ModelSpec, *, micro_batch: int, seq_len: int, loss: Loss, mode: ComputeMode, lora: int = 0
+    model: ModelSpec,
+    *,
+    micro_batch: int,
+    seq_len: int,
+    loss: Loss,
+    mode: ComputeMode,
+    lora: int = 0,
+    in_place: bool = False,
 ) -> PieceMemory:
     """Returns what comes after the blocks: final norm, logits and loss, in bytes; the caller keeps the loss alone.
 
@@ -110,17 +136,18 @@ def head_memory(
         loss: How it is computed.
         mode: How weights meet activations.
         lora: Rank of adapters, 0 without; norm and head are then frozen.
+        in_place: The engine's linear layers hand over gradients that autograd can add to.
 
     Raises:
         ZplanError: There is no table for this code.
     """
-    return _bound_head(model, loss, mode, bool(lora)).at(
+    return _bound_head(model, loss, mode, bool(lora), in_place and loss is Loss.CHUNKED).at(
         micro_batch, seq_len, chunk_tokens(model, loss, micro_batch * seq_len)
     )
 
 
 @lru_cache(maxsize=1024)
-def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> Bound:
+def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool, added: bool) -> Bound:
     block = model.block_kinds[0]
     names = [weight.name for weight in model.post]
     tables = tables_of(module_of(block.implementation), mode, lora)
@@ -142,6 +169,8 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool) -> 
         table = with_head_module(table, find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True))
     if loss is Loss.IN_PLACE:
         table = in_place(table)
+    if added:
+        table = summed_in_place(table, 4 if mode in (ComputeMode.FP32, ComputeMode.AUTOCAST) else 2)
     if mode is ComputeMode.CAST and way == Loss.STANDARD.value:
         table = handed_over_last(table)
     return bind(table, {**outer_sizes(model), **dict(block.dims)}, names, frozen=lora)

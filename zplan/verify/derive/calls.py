@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -74,6 +75,8 @@ def hooks_in_child(run: Run) -> list[Hook]:
     if not child:
         code = 1
         try:
+            # What engines warn of is their own business, even where warnings are errors.
+            warnings.simplefilter("ignore")
             with os.fdopen(writing, "wb") as stream:
                 pickle.dump(_hooks(run), stream)
             code = 0
