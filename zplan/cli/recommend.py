@@ -290,12 +290,12 @@ def _save(plan: "Plan", path: str, fmt: str, content: str, *, force: bool) -> "P
     from pathlib import Path
 
     from zplan.export.config import beside_config
-    from zplan.export.files import save_text
+    from zplan.export.files import check_target, save_text
 
+    check_target(path, force=force)
     beside = {Path(path).with_name(name): text for name, text in beside_config(plan, fmt).items()}
-    for other in (Path(path), *beside) if not force else ():
-        if other.exists():
-            raise ZplanError(f"{quote(str(other))} exists", "add --force to replace it, or name another file")
+    for other in beside:
+        check_target(other, force=force)
     for other, text in beside.items():
         if other != Path(path):
             save_text(other, text, force=force)

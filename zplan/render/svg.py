@@ -51,8 +51,10 @@ CATEGORY_OF: Mapping[str, Category] = {
     TermKey.PREFETCHED_PARAMS: PARAMETER,
     TermKey.ADAPTERS: PARAMETER,
     TermKey.QUANTIZED_PARAMS: PARAMETER,
+    TermKey.SECONDARY_PARAMS: PARAMETER,
     TermKey.MASTER: OPTIMIZER_STATE,
     TermKey.OPTIMIZER: OPTIMIZER_STATE,
+    TermKey.PAGED_OPTIMIZER: OPTIMIZER_STATE,
     TermKey.GRADS: GRADIENT,
     TermKey.GRADS_FP32: GRADIENT,
     TermKey.UNSHARDED_GRADS: GRADIENT,
@@ -70,6 +72,8 @@ CATEGORY_OF: Mapping[str, Category] = {
     TermKey.HOST_OPTIMIZER: OPTIMIZER_STATE,
     TermKey.HOST_GRADS: GRADIENT,
     TermKey.HOST_STAGING: TEMPORARY,
+    TermKey.HOST_STATE_DICT: PARAMETER,
+    TermKey.HOST_LOGITS: ACTIVATION,
 }
 """Term -> category; what is not named here lies outside of what the profiler sees."""
 
