@@ -214,6 +214,10 @@ class GpuSpec:
     source: str = ""
     checked: str = ""
 
+    def __hash__(self) -> int:
+        """By name, for caches: no two cards in one question share it."""
+        return hash((self.name, self.memory_bytes))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSpec:
@@ -365,8 +369,26 @@ class Job:
     deepspeed: DeepSpeedOptions = DEFAULT_DEEPSPEED
 
     def __hash__(self) -> int:
-        """Of what sweeps vary most: a job is hashed for every plan that is priced, and its forty knobs would be most of that."""
-        return hash((self.stage, self.micro_batch, self.seq_len, self.grad_accum, self.checkpointing.kind, self.rank))
+        """Of what sweeps and searches vary: every plan that is priced is hashed, and forty knobs would take most of the time."""
+        knobs = self.deepspeed
+        return hash(
+            (
+                self.stage,
+                self.micro_batch,
+                self.seq_len,
+                self.grad_accum,
+                self.checkpointing.kind,
+                self.checkpointing.every,
+                self.rank,
+                self.loss is Loss.STANDARD,
+                self.loss is Loss.CHUNKED,
+                self.offload is Offload.NONE,
+                self.engine is Engine.DEEPSPEED,
+                knobs.reduce_bucket_size,
+                knobs.offload_ratio,
+                knobs.overlap_comm,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
