@@ -139,5 +139,6 @@ def keeps_fp32_adapters(job: Job) -> bool:
 
     Offloaded parameters are copied into one flat buffer of the model's dtype, adapters with them (DeepSpeed ``stage3.py``,
     ``_create_fp16_partitions_with_defragmentation``, ``_move_to_flat_buffer``); on the GPU each keeps its own.
+    Without ``zero.Init`` the engine casts the whole module first (``engine.py``, ``_configure_distributed_model``).
     """
-    return job.lora is not None and job.offload is not Offload.ALL
+    return job.lora is not None and job.offload is not Offload.ALL and job.zero_init is not False

@@ -97,6 +97,29 @@ def handed_over_last(table: Table) -> Table:
     return replace(table, columns=(*table.columns, "h*V"), backward=tuple(backward))
 
 
+def handed_over_once(table: Table, element_bytes: int) -> Table:
+    """Returns the table of a chunked loss whose matrix's gradient is handed over when the last chunk is done.
+
+    Until then the sum of the chunks so far is autograd's alone: no hook runs beside a chunk's logits or its own gradient.
+    """
+    places = {place for place, name in enumerate(table.columns) if name in ("h*V", "c*V")}
+    (gradient,) = (place for place, name in enumerate(table.columns) if name == "h*V")
+    backward: list[Backward] = []
+    last: Backward | None = None
+    for ready, module, pending, row in table.backward:
+        if pending == HEAD_WEIGHT:
+            padded = row + (0,) * (len(table.columns) - len(row))
+            summed = tuple(size + (element_bytes if place == gradient else 0) for place, size in enumerate(padded))
+            backward.append((ready, module, "", summed))
+            last = (ready, module, pending, tuple(0 if place in places else n for place, n in enumerate(padded)))
+            continue
+        if last is not None:
+            backward.append(last)
+            last = None
+        backward.append((ready, module, pending, row))
+    return replace(table, backward=tuple(backward if last is None else [*backward, last]))
+
+
 def summed_in_place(table: Table, element_bytes: int) -> Table:
     """Returns the table of a chunked loss whose chunks' gradients of the matrix are added in place.
 
@@ -169,8 +192,11 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool, add
         table = with_head_module(table, find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True))
     if loss is Loss.IN_PLACE:
         table = in_place(table)
+    each = 4 if mode in (ComputeMode.FP32, ComputeMode.AUTOCAST) else 2
     if added:
-        table = summed_in_place(table, 4 if mode in (ComputeMode.FP32, ComputeMode.AUTOCAST) else 2)
+        table = summed_in_place(table, each)
+    if loss is Loss.CHUNKED and any(pending == HEAD_WEIGHT for _, _, pending, _ in table.backward):
+        table = handed_over_once(table, each)
     if mode is ComputeMode.CAST and way == Loss.STANDARD.value:
         table = handed_over_last(table)
     return bind(table, {**outer_sizes(model), **dict(block.dims)}, names, frozen=lora)
