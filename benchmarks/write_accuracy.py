@@ -251,7 +251,6 @@ def page(rows: list[dict[str, Any]]) -> str:
 KNOWN_GAPS = """- At the instant when a gradient is handed over and its bucket is reduced, the activations of the whole interval are
   counted: up to a few per cent too much where a small model's bucket decides the peak.
 - The model was mended against rows of this very grid, so these figures are not those of plans that it has never seen.
-- A chunked loss calls the head once per chunk, which lets stage 3 prefetch more; the head is counted as called once.
 - The causal mask that GPT-BigCode keeps as a buffer (a byte per pair of positions) is not counted.
 - NVMe offload and ZeRO++ are read from the engine's source and not held against a run. Nothing here was measured on a GPU by us.
 """

@@ -106,9 +106,9 @@ def _static_facts(job: Job) -> JobFacts:
     )
     stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
     wide = stage3 and keeps_fp32_adapters(job) and states.compute is ComputeMode.CAST
-    engine = replace(
-        job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=_PLAIN.loss, compile=False
-    )
+    # Stage 3 gathers the head anew for each chunk of a loss in parts.
+    heads = Loss.CHUNKED if stage3 and job.loss is Loss.CHUNKED else Loss.STANDARD
+    engine = replace(job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=heads, compile=False)
     casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
     own_linear = stage3 and job.deepspeed.memory_efficient_linear
     mode = ComputeMode.WIDE if wide and own_linear and job.quantize is None else states.compute

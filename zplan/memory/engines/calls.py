@@ -262,6 +262,32 @@ def model_ops(groups: Layout, orders: GradOrders, threshold: int) -> list[Ops]:
     return pieces
 
 
+def in_chunks(head: Ops, chunks: int, module: str) -> Ops:
+    """The head of a chunked loss: it is called once per chunk, and again for each before its backward.
+
+    Args:
+        head: Called once.
+        chunks: How many parts the tokens are split into; each is checkpointed.
+        module: The head's name.
+    """
+    if chunks == 1:
+        return head
+    forward = [op for op in head.forward if module in op.keys]
+    backward = [op for op in head.backward if module in op.keys]
+    again = [op._replace(again=True) for op in forward]
+    return Ops(
+        _instead(head.forward, module, forward * chunks),
+        _instead(head.backward, module, (again + backward) * chunks),
+        head.offset,
+    )
+
+
+def _instead(ops: Sequence[Op], module: str, chosen: Sequence[Op]) -> tuple[Op, ...]:
+    """The calls with others in the place of one module's."""
+    first = next((place for place, op in enumerate(ops) if module in op.keys), len(ops))
+    return (*ops[:first], *chosen, *(op for op in ops[first:] if module not in op.keys))
+
+
 def _block(groups: Layout, kind: int, texts: Mapping[str, str], checkpointed: bool, first: bool, threshold: int) -> Ops:
     tensors = list(enumerate(groups.kinds[kind].tensors))
     total = groups.kinds[kind].numel

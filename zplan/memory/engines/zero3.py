@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from zplan.memory.activations.heads import CHUNKS
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, constant_track
@@ -20,7 +21,7 @@ from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.sharding import share, zero3_partition_numel
 from zplan.memory.timeline import Pass, Track, level
-from zplan.spec import DeepSpeedOptions, Job, Offload, OffloadTo, Precision
+from zplan.spec import DeepSpeedOptions, Job, Loss, Offload, OffloadTo, Precision
 
 PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
@@ -138,17 +139,24 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
         weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
         forward, gathered = plus_tracks(groups, orders, job, weights, states.param, ranks)
     else:
-        forward, gathered = gathered_tracks(groups, orders, options, states.param, adapter_bytes)
+        chunks = CHUNKS if job.loss is Loss.CHUNKED else 1
+        forward, gathered = gathered_tracks(groups, orders, options, states.param, adapter_bytes, chunks)
     return forward, with_reduction(gathered, grads, groups, orders), last
 
 
 def _step_moments(
-    steady: dict[str, int], parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec
+    steady: dict[str, int], parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSpec, ranks: int
 ) -> tuple[Moment, ...]:
     """One sub-group after the other: its gradients are flattened, cast to fp32, and stepped."""
     on_gpu = _on_gpu_sub_groups(parts, job)
     if not on_gpu or job.offload is not Offload.NONE:
-        return (Moment("step", "optimizer step on the host", dict(steady)),)
+        host = Moment("step", "optimizer step on the host", dict(steady))
+        if job.offload is not Offload.ALL:
+            return (host,)
+        # Partitions come from the host to be gathered, and stay beside what is gathered (``Init._all_gather_coalesced``).
+        shards = share(steady.get(TermKey.PERSISTENT_PARAMS, 0), ranks)
+        gathering = {**steady, TermKey.GATHERED_PARAMS: shards}
+        return (host, Moment("step", "persistent parameters gathered", gathering))
     numel = max(on_gpu)
     cast = states.optimized * numel if states.optimized != states.grad else 0
     # The step starts by partitioning everything (``_partition_all_parameters``); persistent tensors are gathered at its end.
@@ -188,7 +196,7 @@ def zero3_memory(groups: Layout, orders: GradOrders, job: Job, optimizer: Optimi
     steady = _steady(parts, job, states, optimizer, ranks)
     forward, backward, last = _tracks(groups, orders, job, states, ranks)
     reducing = Moment("backward", "last reduction", {**steady, TermKey.UNSHARDED_GRADS: last})
-    step = _step_moments(steady, parts, job, states, optimizer)
+    step = _step_moments(steady, parts, job, states, optimizer, ranks)
     init = _init_moments(steady, groups, parts, job, states, ranks)
     plus, on_host = secondary(groups, job, states, ranks), 0
     if plus.frozen or plus.trained:

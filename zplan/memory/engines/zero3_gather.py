@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from zplan.memory.activations.find import module_of
-from zplan.memory.engines.calls import implementation_of, model_ops
+from zplan.memory.activations.heads import HEAD_MODULE
+from zplan.memory.engines.calls import implementation_of, in_chunks, model_ops
 from zplan.memory.engines.prefetch import Held, Weights, replay
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import TermKey
@@ -19,10 +20,16 @@ from zplan.spec import DeepSpeedOptions, WeightKind
 
 @lru_cache(maxsize=512)
 def gathered_tracks(
-    groups: Layout, orders: GradOrders, options: DeepSpeedOptions, element_bytes: int, adapter_bytes: int
+    groups: Layout,
+    orders: GradOrders,
+    options: DeepSpeedOptions,
+    element_bytes: int,
+    adapter_bytes: int,
+    chunks: int = 1,
 ) -> tuple[Track, Track]:
-    """The coordinator's replay of a step as tracks, forward and backward."""
+    """The coordinator's replay of a step as tracks, forward and backward; the head is called once per chunk of the loss."""
     pieces = model_ops(groups, orders, options.param_persistence_threshold)
+    pieces[-1] = in_chunks(pieces[-1], chunks, HEAD_MODULE)
     checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
     levels = PieceLevels()
     weights = weights_of(groups, options, element_bytes, adapter_bytes)
