@@ -13,7 +13,7 @@ from zplan.memory.engines.calls import implementation_of, in_chunks, model_ops
 from zplan.memory.engines.prefetch import Held, Weights, replay
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import TermKey
-from zplan.memory.params import Layout, Piece
+from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, level, own_backward
 from zplan.spec import DeepSpeedOptions, WeightKind
 
@@ -93,7 +93,8 @@ def weights_of(groups: Layout, options: DeepSpeedOptions, element_bytes: int, ad
     """All parameters, and of which autograd saves views, so that releasing them frees nothing until their backward.
 
     A weight that is saved itself costs nothing, since its data is exchanged; a view of it keeps the gathered data alive. Stacked
-    experts are transposed for grouped products; ``F.linear`` transposes, too, unless ``memory_efficient_linear`` replaces it
+    experts are transposed for grouped products, unless adapters are added to them first: then these are seen through views
+    (peft ``ParamWrapper``). ``F.linear`` transposes, too, unless ``memory_efficient_linear`` replaces it
     (``runtime/zero/linear.py``).
     """
     numel: list[int] = []
@@ -102,6 +103,7 @@ def weights_of(groups: Layout, options: DeepSpeedOptions, element_bytes: int, ad
     stashed: set[int] = set()
     pieces = [(groups.stem, False), *((groups.kinds[k], _views(groups.kinds[k])) for k in groups.layers)]
     for piece, transposes in (*pieces, (groups.head, False)):
+        summed = any(_of_experts(tensor) for tensor in piece.tensors)
         for tensor in piece.tensors:
             place = len(numel)
             numel.append(tensor.numel)
@@ -109,10 +111,15 @@ def weights_of(groups: Layout, options: DeepSpeedOptions, element_bytes: int, ad
             if not tensor.trainable:
                 frozen.add(place)
             linear = tensor.kind is WeightKind.LINEAR and (transposes or not options.memory_efficient_linear)
-            if linear or tensor.kind is WeightKind.EXPERTS:
+            if linear or _of_experts(tensor) or (tensor.kind is WeightKind.EXPERTS and not summed):
                 stashed.add(place)
     return Weights(numel, sizes, frozen, stashed)
 
 
 def _views(piece: Piece) -> bool:
     return module_of(implementation_of(piece)) in SAVES_WEIGHT_VIEWS
+
+
+def _of_experts(tensor: Tensor) -> bool:
+    """Whether a tensor is an adapter of stacked experts."""
+    return ".experts." in tensor.name and ".lora_" in tensor.name
