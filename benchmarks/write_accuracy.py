@@ -275,7 +275,8 @@ def page(rows: list[dict[str, Any]]) -> str:
 KNOWN_GAPS = """- At the instant when a gradient is handed over and its bucket is reduced, the activations of the whole interval are
   counted: up to a few per cent too much where a small model's bucket decides the peak.
 - The causal mask that GPT-BigCode keeps as a buffer (a byte per pair of positions) is not counted.
-- NVMe offload, qwZ and qgZ were held against dry runs with stand-ins for their I/O and kernels. Nothing here was measured on a GPU by us.
+- NVMe offload, qwZ and qgZ were held against dry runs with stand-ins for their I/O and kernels. Nothing here was measured
+  on a GPU by us.
 """
 
 
