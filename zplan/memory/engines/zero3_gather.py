@@ -48,6 +48,8 @@ class PieceLevels:
     def __init__(self) -> None:
         self.found: dict[tuple[bool, int], dict[str, int]] = {}
         self._later: dict[tuple[bool, int], int] = {}
+        self._before = 0
+        self._running: tuple[str, ...] = ()
 
     def add(self, held: Held) -> None:
         """Counts what is held from one call to the next."""
@@ -60,6 +62,12 @@ class PieceLevels:
         elif not held.backward and op.keys:
             later = 2
         self._later[where] = later
+        if held.backward and not op.again:
+            # A block is recomputed within the backward of its last module, whose gradients come after that.
+            for key in () if op.begins else self._running:
+                states[own_backward(key)] = max(states.get(own_backward(key), 0), self._before)
+            self._running = op.keys if op.begins else ()
+        self._before = held.size
         for key in op.keys:
             for name in (key, own_backward(key)) if held.backward and not op.again else (key,):
                 states[name] = max(states.get(name, 0), held.size)
