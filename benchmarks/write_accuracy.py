@@ -218,7 +218,7 @@ def unseen() -> list[str]:
 
 
 FIRST_MET = """When first met these plans came out with the same median and 95th percentile; one was 3.59% too low (what a block's
-recomputation gathers is still there when its last module hands over a gradient) and was mended. No other had a part in the formulas.
+recomputation gathers is still there when its last module hands over a gradient) and was mended. No other had a part in it.
 
 What a new seed could bring before is told by the second grid, scored by the model that had been mended against the first alone:
 195 of its 210 plans answered, median <0.01%, 95th percentile 2.6%, largest 79% (too much: GPT-2 with adapters and a chunked loss at

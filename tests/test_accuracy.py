@@ -83,7 +83,11 @@ MENDED = [
     # Stage 3's F.linear hands over a gradient that autograd can add to in place: 6.4 % too much.
     ({"model": "gemma3_text", "engine": "deepspeed", "stage": 3, "world": 8, "figure": "backward"}, -1e-4, 2e-3),
     # A mixture of experts is gathered as a whole and let go as a whole: 2.9 % too little, and 4.2 % too much.
-    ({"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "offload": "all"}, -1e-4, 1e-3),
+    (
+        {"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "offload": "all", "world": 256, "seq_len": 512},
+        -1e-4,
+        1e-3,
+    ),
     ({"model": "qwen3_moe", "engine": "deepspeed", "stage": 3, "world": 256, "rank": 255}, -1e-4, 2e-3),
     # The first block's norm keeps nothing where the embedding is frozen: 0.1 and 0.08 % too much.
     ({"model": "gpt_neox", "engine": "deepspeed", "stage": 2, "lora": 64, "checkpointing": "none"}, -1e-4, 1e-4),
