@@ -9,7 +9,7 @@ engine's bytes over i can hold the maximum. That keeps the answer exact and an e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -49,10 +49,17 @@ def plus(value: Level, key: str, size: int) -> Level:
 class LayerLevels:
     """Levels of one state over the layers of one kind."""
 
-    points: tuple[tuple[int, Level], ...]
-    """(layer index, level) for every layer of the kind."""
+    indices: tuple[int, ...]
+    """The layers of the kind, in ascending order."""
+    values: tuple[Level, ...]
+    """The level in each."""
     hull: tuple[tuple[int, Level], ...]
     """The points that can be the largest for some number of bytes kept per layer below."""
+
+    @property
+    def points(self) -> Iterator[tuple[int, Level]]:
+        """(layer index, level) for every layer of the kind; not kept as pairs, of which there would be very many."""
+        return zip(self.indices, self.values, strict=True)
 
 
 def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
@@ -62,9 +69,10 @@ def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
         points: One per layer, in ascending or descending order of layers.
     """
     ordered = tuple(points) if points[0][0] <= points[-1][0] else tuple(reversed(points))
+    indices, values = tuple([index for index, _ in ordered]), tuple([value for _, value in ordered])
     last = ordered[-1]
-    if all(value is last[1] for _, value in ordered):
-        return LayerLevels(ordered, (last,))
+    if all(value is last[1] for value in values):
+        return LayerLevels(indices, values, (last,))
     hull: list[tuple[int, Level]] = []
     for index, value in ordered:
         total = value.total
@@ -76,7 +84,7 @@ def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
                 break
             hull.pop()
         hull.append((index, value))
-    return LayerLevels(ordered, tuple(hull))
+    return LayerLevels(indices, values, tuple(hull))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
