@@ -78,3 +78,17 @@ def fsdp1_flat_shard_numel(numel: int, ranks: int) -> int:
 def share(amount: int, ranks: int) -> int:
     """A plain 1/N share of bytes or elements, rounded up: for accounting that no engine pads (the ZeRO paper's)."""
     return ceil_div(amount, ranks)
+
+
+def zero3_secondary_numel(numel: int, ranks: int, group: int) -> int:
+    """Elements of one tensor's secondary partition: the padded tensor over the ranks of its group (ZeRO++ hpZ).
+
+    Formula: ceil(numel / N) N / hpZ; 0 where it is off (hpZ = 1).
+    Source: DeepSpeed ``runtime/zero/partition_parameters.py`` (``_partition_param_sec``).
+
+    Args:
+        numel: Elements of the tensor.
+        ranks: N.
+        group: ``zero_hpz_partition_size``.
+    """
+    return zero3_partition_numel(numel, ranks) * ranks // group if group > 1 else 0

@@ -17,7 +17,7 @@ from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero3_gather import PieceLevels
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.sharding import zero3_partition_numel
+from zplan.memory.sharding import zero3_partition_numel, zero3_secondary_numel
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, level
 from zplan.spec import DeepSpeedOptions, Job, Offload
 
@@ -27,14 +27,9 @@ def is_plus(job: Job) -> bool:
     return job.hpz > 1 or job.deepspeed.quantized_weights
 
 
-def secondary_numel(numel: int, ranks: int, hpz: int) -> int:
-    """Elements of one tensor's secondary partition: the padded tensor over the ranks of its group."""
-    return zero3_partition_numel(numel, ranks) * ranks // hpz if hpz > 1 else 0
-
-
 def secondary_total(tensors: Sequence[Tensor], job: Job, ranks: int) -> int:
     """Elements of the secondary partitions of some tensors."""
-    return sum(secondary_numel(tensor.numel, ranks, job.hpz) for tensor in tensors)
+    return sum(zero3_secondary_numel(tensor.numel, ranks, job.hpz) for tensor in tensors)
 
 
 class _Plus(_Coordinator):
@@ -101,7 +96,7 @@ def plus_tracks(
         trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
     kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
     on_gpu = job.offload is not Offload.ALL
-    sizes = [element_bytes * secondary_numel(numel, ranks, job.hpz) if on_gpu else 0 for numel in weights.numel]
+    sizes = [element_bytes * zero3_secondary_numel(numel, ranks, job.hpz) if on_gpu else 0 for numel in weights.numel]
     coordinator = _Plus(trace, weights, job.deepspeed, kept, sizes)
     both, alone = PieceLevels(), PieceLevels()
     for step in trace:
@@ -198,5 +193,5 @@ def secondary(groups: Layout, job: Job, states: StateBytes, ranks: int) -> Secon
     return Secondary(
         states.param * secondary_total(frozen, job, ranks),
         (4 if job.lora is not None else states.param) * secondary_total(trained, job, ranks),
-        states.param * secondary_numel(groups.largest, ranks, job.hpz),
+        states.param * zero3_secondary_numel(groups.largest, ranks, job.hpz),
     )
