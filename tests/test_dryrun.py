@@ -590,3 +590,13 @@ def test_joined_tensors_have_the_shape_that_torch_works_out(sizes: list[int], dt
 
 def test_pure_precisions_are_known_to_the_spec() -> None:
     assert {precision.value for precision in Precision} == {"bf16", "fp16", "fp32", "bf16-pure"}
+
+
+def test_a_name_that_an_engine_no_longer_has_is_told() -> None:
+    where = "deepspeed.runtime.zero.stage3"
+    gone = dry_imports.unknown_version(ImportError(f"cannot import name 'Gone' from {where!r}", name=where))
+    assert gone is not None
+    assert gone.exit_code is ExitCode.MISSING
+    assert "Gone" in gone.message
+    assert gone.hint == dry_imports.HINTS["deepspeed"]
+    assert dry_imports.unknown_version(ImportError("no", name="somebody.else")) is None

@@ -108,6 +108,12 @@ def explain(error: BaseException) -> tuple[str, str, int]:
             "give the container more: docker run --shm-size=1g",
             ExitCode.USAGE,
         )
+    if isinstance(error, ImportError):
+        from zplan.verify.dryrun.imports import unknown_version
+
+        moved = unknown_version(error)
+        if moved is not None:
+            return moved.message, moved.hint, moved.exit_code
     return f"{type(error).__name__}: {text}", "the log has the traceback", ExitCode.INTERNAL
 
 

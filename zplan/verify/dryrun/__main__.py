@@ -52,13 +52,13 @@ def _answer(progress_fd: int | None) -> tuple[int, dict[str, Any]]:
         if progress_fd is not None:
             os.write(progress_fd, f"{phase} {share:.3f}\n".encode())
 
+    from zplan.verify.dryrun import imports
+
     try:
         try:
             raw = json.load(sys.stdin)
         except ValueError as error:
             raise ZplanError(f"the case is not JSON: {error}", "give one JSON object on stdin") from error
-        from zplan.verify.dryrun import imports
-
         imports.require("torch", "transformers")
         gc.disable()
         imports.leave_compiler_out()
@@ -67,6 +67,9 @@ def _answer(progress_fd: int | None) -> tuple[int, dict[str, Any]]:
         return int(error.exit_code), {"error": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
     except Exception as error:  # the engine's own failures: the log has the traceback, the caller one line
         traceback.print_exc()
+        moved = imports.unknown_version(error) if isinstance(error, ImportError) else None
+        if moved is not None:
+            return int(moved.exit_code), {"error": moved.message, "hint": moved.hint, "exit_code": int(moved.exit_code)}
         first = (str(error).strip() or "no message").splitlines()[0]
         internal = int(ExitCode.INTERNAL)
         return internal, {"error": f"{type(error).__name__}: {first}", "hint": "", "exit_code": internal}

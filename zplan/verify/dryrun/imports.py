@@ -30,6 +30,15 @@ def require(*packages: str) -> None:
             raise ZplanError(f"the dry run needs {package}", HINTS[package], ExitCode.MISSING)
 
 
+def unknown_version(error: ImportError) -> ZplanError | None:
+    """The error for an engine that has no longer what is asked of it; None where no engine is to blame."""
+    hint = HINTS.get((error.name or "").partition(".")[0])
+    if hint is None:
+        return None
+    first = (str(error).strip() or "no message").splitlines()[0]
+    return ZplanError(f"this version is not known to the dry run: {first}", hint, ExitCode.MISSING)
+
+
 GC_THRESHOLDS = (100_000, 10, 10)
 """Objects that are new before they are looked at, and how many such looks before older ones are."""
 
