@@ -32,8 +32,8 @@ from zplan.memory.activations import block_memory
 from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.explain import symbols
+from zplan.memory.facts import job_facts
 from zplan.memory.moments import Estimate
-from zplan.memory.stack import job_facts
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

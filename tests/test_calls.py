@@ -15,8 +15,9 @@ from zplan.memory.engines.call_orders import ORDERS
 from zplan.memory.engines.calls import Word, leaf_module, model_ops, words
 from zplan.memory.engines.prefetch import replay
 from zplan.memory.engines.zero3_gather import weights_of
+from zplan.memory.facts import job_facts
 from zplan.memory.params import Piece, Tensor, layout
-from zplan.memory.stack import grad_orders, job_facts
+from zplan.memory.stack import grad_orders
 from zplan.spec import WeightKind
 from zplan.verify.derive.calls import Hook, module_text, order
 

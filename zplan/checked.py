@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from zplan.errors import ZplanError
-from zplan.memory.stack import job_facts
+from zplan.memory.facts import job_facts
 from zplan.spec import (
     DEFAULT_DEEPSPEED,
     Attention,

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from zplan.memory.engines.base import EngineMemory, HostTerms
 from zplan.memory.engines.zero12 import through_host
+from zplan.memory.facts import JobFacts
 from zplan.memory.moments import Runtime, TermKey
 from zplan.memory.optimizers import paged_bytes
 from zplan.memory.params import layout
 from zplan.memory.runtime import runtime
 from zplan.memory.sharding import share
-from zplan.memory.stack import JobFacts
 from zplan.spec import Engine, Job, ModelSpec
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from zplan.memory.codeside import Stack
 from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_rank, with_spilled
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12_reduce import worst_rank
+from zplan.memory.facts import JobFacts, job_facts
 from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Moments, Runtime, TermKey
 from zplan.memory.params import layout
 from zplan.memory.peaks import Peak, backward_peak_bytes, pass_moments, pass_peak, peak_moment, with_inputs
 from zplan.memory.runtime import runtime
-from zplan.memory.stack import JobFacts, build_stack, engine_side, job_facts
+from zplan.memory.stack import build_stack, engine_side
 from zplan.memory.states import model_states
-from zplan.memory.timeline import Pass, Stack
+from zplan.memory.timeline import Pass
 from zplan.memory.verdict import because, judge, peak_phase
 from zplan.spec import ClusterSpec, Engine, ModelSpec, Plan
 

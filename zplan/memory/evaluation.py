@@ -10,13 +10,15 @@ from dataclasses import replace
 
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.heads import head_memory
+from zplan.memory.codeside import Stack
 from zplan.memory.engines.zero3_evaluation import evaluation_track
 from zplan.memory.engines.zero3_plus import secondary
+from zplan.memory.facts import JobFacts, job_facts
 from zplan.memory.moments import BeyondMoment, Estimate, Moment, PhaseNeed, TermKey
 from zplan.memory.params import layout
-from zplan.memory.stack import JobFacts, build_stack, engine_side, grad_orders, job_facts
+from zplan.memory.stack import build_stack, engine_side, grad_orders
 from zplan.memory.terms import about_state
-from zplan.memory.timeline import NOTHING, LayerLevels, Level, Stack, StateKey, Track
+from zplan.memory.timeline import NOTHING, LayerLevels, Level, StateKey, Track
 from zplan.spec import Beyond, Checkpointing, Engine, Job, Loss, ModelSpec, Offload, Plan, Precision
 
 EVAL = "eval"

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from zplan.memory.activations.base import PieceMemory
+from zplan.memory.codeside import Candidate, Stack, held_bytes
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.timeline import NOTHING, Candidate, Level, Pass, Stack, StateKey, Track, held_bytes
+from zplan.memory.timeline import NOTHING, Level, Pass, StateKey, Track
 
 NOBODY = Candidate(0, 0, 0, 0, 0, 0)
 AFTER = "after"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.base import ComputeMode, Instant, PieceMemory
@@ -11,16 +12,15 @@ from zplan.memory.activations.find import has_tables, module_of
 from zplan.memory.activations.first import first_block_saving
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.adapted import ALL_LINEAR, adapter
+from zplan.memory.codeside import Stack, StackShape
 from zplan.memory.engines import engine_memory
-from zplan.memory.engines.base import EngineMemory, StateBytes
+from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.walk import GradOrders
-from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import keeps_fp32_adapters, layout
+from zplan.memory.facts import CodeFacts, JobFacts
+from zplan.memory.params import layout
 from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
-from zplan.memory.states import state_sizes
-from zplan.memory.timeline import Stack, StackShape
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, Precision
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -45,96 +45,6 @@ def layer_variants(model: ModelSpec, job: Job) -> tuple[tuple[tuple[int, bool], 
             variants.append(pair)
         layers.append(variants.index(pair))
     return tuple(variants), tuple(layers)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CodeFacts:
-    """What decides which code runs on the model's pieces; jobs that differ in engine, stage or offload may share it."""
-
-    job: Job
-    """Any job with these facts."""
-    mode: ComputeMode
-    """How weights meet activations."""
-    grad_bytes: int
-    """Element size of a weight gradient as autograd hands it over."""
-    wide_adapters: bool
-    """Adapters are fp32 on a 16-bit base without autocast, as under stage 3: each casts its input and keeps the copy."""
-    own_linear: bool
-    """Stage 3 replaces ``F.linear`` by its own (``memory_efficient_linear``), which keeps its input even where the weight is
-    frozen. It hands over the gradient of a tied head as a tensor of its own, to which autograd can add the embedding's in place;
-    torch's hands over a view, beside which their sum is made (``input_buffer.cpp``)."""
-    casts_inputs: bool = False
-    """FSDP2's mixed precision casts what each block is called with (``MixedPrecisionPolicy.cast_forward_inputs``)."""
-    leaves_inputs: bool = False
-    """Recomputed blocks leave their input and its gradient behind until backward ends (see :func:`_leaves_inputs`)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JobFacts:
-    """What follows from a job whatever its batch shape is; one object per distinct job, so that it is a cheap cache key."""
-
-    job: Job
-    """The job with micro-batch, sequence and rank set to neutral values."""
-    engine: Job
-    """What an engine sees of it: which code runs on the pieces is left out as well."""
-    states: StateBytes
-    optimizer: OptimizerSpec
-    code: CodeFacts
-
-
-@lru_cache(maxsize=16384)
-def job_facts(job: Job) -> JobFacts:
-    """The facts of a job; equal but for the batch shape means the same object."""
-    # More than two micro-steps are like two: the first and the last differ.
-    return _static_facts(replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=min(job.grad_accum, 2)))
-
-
-_PLAIN = Job()
-
-
-@lru_cache(maxsize=8192)
-def _static_facts(job: Job) -> JobFacts:
-    states = state_sizes(job)
-    code = Job(
-        checkpointing=job.checkpointing,
-        attention=job.attention,
-        loss=job.loss,
-        compile=job.compile,
-        lora=job.lora,
-        quantize=job.quantize,
-        implementation=job.implementation,
-    )
-    stage3 = job.engine is Engine.DEEPSPEED and job.stage == 3
-    wide = stage3 and keeps_fp32_adapters(job) and states.compute is ComputeMode.CAST
-    # Stage 3 gathers the head anew for each chunk of a loss in parts.
-    heads = Loss.CHUNKED if stage3 and job.loss is Loss.CHUNKED else Loss.STANDARD
-    engine = replace(job, checkpointing=_PLAIN.checkpointing, attention=_PLAIN.attention, loss=heads, compile=False)
-    casts = job.engine is Engine.FSDP2 and job.precision in (Precision.BF16, Precision.FP16)
-    own_linear = stage3 and job.deepspeed.memory_efficient_linear
-    mode = ComputeMode.WIDE if wide and own_linear and job.quantize is None else states.compute
-    wide = wide and mode is not ComputeMode.WIDE
-    facts = _code_facts(code, mode, wide, own_linear, casts, _leaves_inputs(job))
-    return JobFacts(job, engine, states, optimizer_spec(job.optimizer), facts)
-
-
-@lru_cache(maxsize=1024)
-def _code_facts(
-    job: Job, mode: ComputeMode, wide_adapters: bool, own_linear: bool, casts_inputs: bool, leaves_inputs: bool
-) -> CodeFacts:
-    each = 2 if mode in (ComputeMode.CAST, ComputeMode.MIXED) else 4
-    return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs, leaves_inputs)
-
-
-def _leaves_inputs(job: Job) -> bool:
-    """Whether recomputed blocks leave their inputs and their gradients behind: FSDP1, frozen units, reentrant checkpoints.
-
-    A unit whose flat parameter is frozen waits for the gradients of its inputs with a hook that lives until the end of backward.
-    Inside a reentrant checkpoint these inputs are leaves, and the hook holds them through their gradient accumulators.
-    Source: torch ``distributed/fsdp/_runtime_utils.py`` (``_register_post_backward_reshard_only_hook``, removed in
-    ``_finalize_params``), ``autograd/graph.py`` (``register_multi_grad_hook``), ``utils/checkpoint.py`` (``detach_variable``).
-    """
-    frozen_units = job.engine is Engine.FSDP1 and job.lora is not None and job.lora.own_units
-    return frozen_units and job.checkpointing.reentrant
 
 
 def _more(instants: tuple[Instant, ...], extra: int) -> tuple[Instant, ...]:
@@ -229,52 +139,60 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     return attention
 
 
-@lru_cache(maxsize=16384)
-def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Stack:
-    """Evaluates the activation tables for one batch shape.
+class Pieces(NamedTuple):
+    """A model at one batch shape, as the job runs its code."""
 
-    Args:
-        model: The architecture.
-        facts: Which code runs.
-        batch: Sequences per GPU.
-        seq: Tokens per sequence.
-    """
-    shape, job, mode = stack_shape(model, facts), facts.job, facts.mode
-    attention = max((kernel(job.attention, kind, seq) for kind in model.block_kinds), key=_MASKS.index)
-    wide = facts.wide_adapters
+    stem: PieceMemory
+    variants: tuple[PieceMemory, ...]
+    head: PieceMemory
+
+
+def attention_of(model: ModelSpec, job: Job, seq_len: int) -> Attention:
+    """Of the kernels that the kinds of blocks come down to, the one that needs most of a mask."""
+    return max((kernel(job.attention, kind, seq_len) for kind in model.block_kinds), key=_MASKS.index)
+
+
+def _mode(model: ModelSpec, facts: CodeFacts, attention: Attention) -> tuple[ComputeMode, bool]:
+    """How weights meet activations, and whether adapters are wider than the tables have them."""
+    mode = facts.mode
     if mode is ComputeMode.WIDE and not has_tables(model.block_kinds[0].implementation, mode, True, attention):
-        mode, wide = ComputeMode.CAST, True
-    adapters = 0 if job.lora is None else job.lora.rank
-    pieces = tuple(
-        block_memory(
-            model.block_kinds[kind],
+        return ComputeMode.CAST, True
+    return mode, facts.wide_adapters
+
+
+def _blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[PieceMemory, ...]:
+    """Each variant of block."""
+    shape, job = stack_shape(model, facts), facts.job
+    mode, wide = _mode(model, facts, attention_of(model, job, seq))
+    pieces = []
+    for kind, flag in shape.variants:
+        block = model.block_kinds[kind]
+        piece = block_memory(
+            block,
             micro_batch=batch,
             seq_len=seq,
-            attention=kernel(job.attention, model.block_kinds[kind], seq),
+            attention=kernel(job.attention, block, seq),
             mode=mode,
             checkpointed=flag,
-            lora=adapters,
+            lora=0 if job.lora is None else job.lora.rank,
             targets=ALL_LINEAR if job.lora is None else job.lora.targets,
             quantized=job.quantize is not None,
             keeps_inputs=facts.own_linear and job.quantize is None,
         )
-        for kind, flag in shape.variants
-    )
-    if wide and job.lora is not None:
-        pieces = tuple(
-            _widened(piece, model.block_kinds[kind], job.lora, batch * seq, flag)
-            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
-        )
-    if facts.casts_inputs:
-        pieces = tuple(
-            _with_cast_rotary(piece, model.block_kinds[kind], seq)
-            for piece, (kind, _) in zip(pieces, shape.variants, strict=True)
-        )
-    if differs(job):
-        pieces = tuple(
-            changed(piece, model.block_kinds[kind], job, batch * seq, flag)
-            for piece, (kind, flag) in zip(pieces, shape.variants, strict=True)
-        )
+        if wide and job.lora is not None:
+            piece = _widened(piece, block, job.lora, batch * seq, flag)
+        if facts.casts_inputs:
+            piece = _with_cast_rotary(piece, block, seq)
+        if differs(job):
+            piece = changed(piece, block, job, batch * seq, flag)
+        pieces.append(piece)
+    return tuple(pieces)
+
+
+def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
+    """What comes before the blocks, at one batch shape."""
+    job, attention = facts.job, attention_of(model, facts.job, seq)
+    mode, _ = _mode(model, facts, attention)
     stem = stem_memory(
         model,
         micro_batch=batch,
@@ -283,37 +201,68 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
         mode=mode,
         checkpointed=job.checkpointing.kind not in ("none", "selective"),
         loss=job.loss,
-        lora=adapters,
+        lora=0 if job.lora is None else job.lora.rank,
         in_place=facts.own_linear,
     )
     if job.lora is not None and job.checkpointing.kind == "none" and job.quantize is None:
         per_token, once = first_block_saving(model.block_kinds[model.layers[0]], job.lora, mode)
         stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
+    return stem
+
+
+def _head(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
+    """What comes after the blocks."""
+    job = facts.job
+    mode, _ = _mode(model, facts, attention_of(model, job, seq))
     head = head_memory(
         model,
         micro_batch=batch,
         seq_len=seq,
         loss=job.loss,
         mode=mode,
-        lora=adapters,
+        lora=0 if job.lora is None else job.lora.rank,
         in_place=facts.own_linear,
     )
     head = other_head(head, model, job, batch, seq, autocast=mode is ComputeMode.AUTOCAST)
-    if (
-        facts.own_linear
-        and job.lora is not None
-        and mode is not ComputeMode.WIDE
-        and job.loss in (Loss.STANDARD, Loss.IN_PLACE)
-    ):
+    whole = job.loss in (Loss.STANDARD, Loss.IN_PLACE)
+    if facts.own_linear and job.lora is not None and mode is not ComputeMode.WIDE and whole:
         head = _with_input(head, facts.grad_bytes * batch * seq * model.hidden_size)
-    scratch = flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
+    return head
+
+
+def build_pieces(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Pieces:
+    """Evaluates the activation tables for one batch shape.
+
+    Args:
+        model: The architecture.
+        facts: Which code runs.
+        batch: Sequences per GPU.
+        seq: Tokens per sequence.
+
+    Raises:
+        ZplanError: There is no table for this code.
+    """
+    blocks = _blocks(model, facts, batch, seq)
+    return Pieces(build_stem(model, facts, batch, seq), blocks, _head(model, facts, batch, seq))
+
+
+def scratch_bytes(model: ModelSpec, job: Job, batch: int, seq: int) -> int:
+    """What attention's kernel allocates for itself in backward."""
+    return flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
+
+
+@lru_cache(maxsize=16384)
+def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Stack:
+    """The pieces of a model at one batch shape, ready to meet an engine's tracks (see :func:`build_pieces`)."""
+    shape, (stem, blocks, head) = stack_shape(model, facts), build_pieces(model, facts, batch, seq)
     retained: tuple[int, ...] = ()
     if facts.leaves_inputs:
         retained = tuple(
             piece.kept_bytes + piece.input_grad_bytes if flag else 0
-            for piece, flag in zip(pieces, shape.checkpointed, strict=True)
+            for piece, flag in zip(blocks, shape.checkpointed, strict=True)
         )
-    return Stack(stem, pieces, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
+    scratch = scratch_bytes(model, facts.job, batch, seq)
+    return Stack(stem, blocks, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
 
 
 @lru_cache(maxsize=2048)
