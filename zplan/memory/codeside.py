@@ -64,20 +64,33 @@ Candidates = dict[str, tuple[Candidate, ...]]
 """For each way in which engines differ within a piece (``Track.by``) what can be its peak, largest first."""
 
 
-def _candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
-    best: dict[tuple[str, StateKey], Candidate] = {}
+Key = tuple[int, StateKey, StateKey, StateKey]
+"""Of an instant: bytes of the gradient that is handed over; its key by gradients, the fallback of that, its key by module."""
+
+
+def instant_keys(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> list[Key]:
+    """What engines look their levels up by at each instant of a piece; no batch shape changes it."""
+    found: list[Key] = []
     later = False
-    for activation_bytes, score_bytes, ready, module, which in instants:
-        pending = grad_sizes[which] if which >= 0 else 0
-        own = activation_bytes + score_bytes + pending
-        by_grads: StateKey = (which,) if which >= 0 else ready
+    for _, _, ready, module, which in instants:
         after = LATER if ready or (later and not module) else ""
-        by_module: StateKey = (which,) if which >= 0 else module + after
+        if which >= 0:
+            found.append((grad_sizes[which], (which,), ready, (which,)))
+        else:
+            found.append((0, ready, ready, module + after))
         later = later or bool(module and not grad_sizes)
+    return found
+
+
+def candidates(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> Candidates:
+    """What can be a piece's peak at one batch shape."""
+    best: dict[tuple[str, StateKey], Candidate] = {}
+    for one, (pending, by_grads, ready, by_module) in zip(instants, instant_keys(instants, grad_sizes), strict=True):
+        own = one[0] + one[1] + pending
         for by, key, fallback in (("any", 0, 0), ("grads", by_grads, ready), ("module", by_module, "")):
             known = best.get((by, key))
             if known is None or own > known.own:
-                best[by, key] = Candidate(key, fallback, own, activation_bytes, score_bytes, pending)
+                best[by, key] = Candidate(key, fallback, own, one[0], one[1], pending)
     found: dict[str, list[Candidate]] = {"any": [], "grads": [], "module": []}
     for (by, _), candidate in best.items():
         found[by].append(candidate)
@@ -88,16 +101,19 @@ def _own(candidate: Candidate) -> int:
     return candidate.own
 
 
-def _beside(instants: Sequence[Instant], frames: int, scores: int) -> list[Instant]:
+def trunk_end(head: Sequence[Instant]) -> int:
+    """Place of the head's first forward instant at which the model's trunk was left: its matrix runs."""
+    return next((place for place, one in enumerate(head) if one.module), len(head))
+
+
+def _beside(head: Sequence[Instant], frames: int, scores: int) -> list[Instant]:
     """The head's instants with the frames of the model's trunk, which is left when the head's matrix is used."""
-    found: list[Instant] = []
-    heads = {instant.module for instant in instants} - {""}
-    left = False
-    for one in instants:
-        left = left or one.module in heads
-        beside = one.activation_bytes + frames - scores
-        found.append(one if left else one._replace(activation_bytes=beside, score_bytes=one.score_bytes + scores))
-    return found
+    end, more = trunk_end(head), frames - scores
+    trunk = [
+        one._replace(activation_bytes=one.activation_bytes + more, score_bytes=one.score_bytes + scores)
+        for one in head[:end]
+    ]
+    return [*trunk, *head[end:]]
 
 
 class Stack:
@@ -135,9 +151,9 @@ class Stack:
         self.layers, self.checkpointed = shape.layers, shape.checkpointed
         pieces = (stem, head, *variants)
         sizes = (shape.stem_grad_sizes, shape.head_grad_sizes, *shape.grad_sizes)
-        self.forward = tuple(_candidates(piece.forward, ()) for piece in pieces)
+        self.forward = tuple(candidates(piece.forward, ()) for piece in pieces)
         """Candidates of stem, head and each variant."""
-        self.backward = tuple(_candidates(piece.backward, size) for piece, size in zip(pieces, sizes, strict=True))
+        self.backward = tuple(candidates(piece.backward, size) for piece, size in zip(pieces, sizes, strict=True))
         self.inputs_bytes = inputs_bytes
         self.scratch_bytes = scratch_bytes
         """What attention's kernel allocates for itself in backward, beyond what can be tracked."""
@@ -156,7 +172,7 @@ class Stack:
         frames, scores = frame_bytes(stem, variants, shape.layers)
         self.frames_bytes = frames
         if frames:
-            self.forward = (self.forward[0], _candidates(_beside(head.forward, frames, scores), ()), *self.forward[2:])
+            self.forward = (self.forward[0], candidates(_beside(head.forward, frames, scores), ()), *self.forward[2:])
 
     def stored_bytes(self, layers_below: int, forward: bool) -> int:
         """What the stem and the first layers hold."""

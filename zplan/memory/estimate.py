@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from zplan.memory.codeside import Stack
 from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_rank, with_spilled
 from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.facts import JobFacts, job_facts
 from zplan.memory.host import host_memory
+from zplan.memory.lines import BatchShape, batch_shape
 from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Moments, Runtime, TermKey
 from zplan.memory.params import layout
-from zplan.memory.peaks import Peak, backward_peak_bytes, pass_moments, pass_peak, peak_moment, with_inputs
+from zplan.memory.peaks import pass_moments, peak_moment, with_inputs
 from zplan.memory.runtime import runtime
-from zplan.memory.stack import build_stack, engine_side
+from zplan.memory.stack import engine_side
 from zplan.memory.states import model_states
 from zplan.memory.timeline import Pass
 from zplan.memory.verdict import because, judge, peak_phase
@@ -54,48 +54,62 @@ def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ..
     return ()
 
 
-def _later_peak(memory: EngineMemory, stack: Stack) -> int:
-    """Peak of backward and step."""
-    peak = memory.largest_step.total_bytes + stack.inputs_bytes
+def _later_peak(memory: EngineMemory, shape: BatchShape) -> int:
+    """Peak of backward and step: what differs between ranks of stages 1 and 2."""
+    inputs = shape.inputs_bytes
+    peak = memory.largest_step.total_bytes + inputs
     for run in memory.passes:
-        backward = backward_peak_bytes(run, stack)
-        peak = backward if backward > peak else peak
+        backward = run.base_bytes + shape.peak(run.backward, False)
+        own = run.largest_backward
+        if own is not None and own.total_bytes + inputs > backward:
+            backward = own.total_bytes + inputs
+        peak = max(peak, backward)
     return peak
 
 
-def _moments(memory: EngineMemory, stack: Stack) -> list[Moment]:
-    moments = list(memory.init)
+def _moments(memory: EngineMemory, shape: BatchShape) -> list[Moment]:
+    stack, moments = shape.make_stack(), list(memory.init)
     for micro_step in memory.passes:
         moments += pass_moments(micro_step, stack)
     moments += [with_inputs(moment, stack.inputs_bytes) for moment in memory.step]
     return moments
 
 
-def _phases(memory: EngineMemory, stack: Stack) -> tuple[dict[str, int], Moment]:
+def _phases(memory: EngineMemory, shape: BatchShape) -> tuple[dict[str, int], Moment]:
     """Peak of each phase, and the largest moment of the step (the first of them)."""
-    inputs = stack.inputs_bytes
-    forward = backward = peak_bytes = 0
-    peak: Peak | None = None
-    found: tuple[Pass, bool, Moment | None] | None = None
+    inputs = shape.inputs_bytes
+    forward = backward = peak = 0
+    largest: tuple[Pass, bool, int] | Moment | None = None
     for run in memory.passes:
         base = run.base_bytes
-        ahead, back = pass_peak(stack, run.forward, True), pass_peak(stack, run.backward, False)
-        for best, is_forward, own in ((ahead, True, run.largest_forward), (back, False, run.largest_backward)):
-            total, moment = base + best[0], None
-            if own is not None and own.total_bytes + inputs > total:
-                total, moment = own.total_bytes + inputs, own
-            if is_forward:
-                forward = total if total > forward else forward
-            else:
-                backward = total if total > backward else backward
-            if total > peak_bytes:
-                peak_bytes, peak, found = total, best, (run, is_forward, moment)
+        total = base + shape.peak(run.forward, True)
+        if total > forward:
+            forward = total
+            if total > peak:
+                peak, largest = total, (run, True, total - base)
+        own = run.largest_forward
+        if own is not None and own.total_bytes + inputs > forward:
+            forward = own.total_bytes + inputs
+            if forward > peak:
+                peak, largest = forward, own
+        total = base + shape.peak(run.backward, False)
+        if total > backward:
+            backward = total
+            if total > peak:
+                peak, largest = total, (run, False, total - base)
+        own = run.largest_backward
+        if own is not None and own.total_bytes + inputs > backward:
+            backward = own.total_bytes + inputs
+            if backward > peak:
+                peak, largest = backward, own
     step = memory.largest_step.total_bytes + inputs
     phases = {"init": memory.init_bytes, "forward": forward, "backward": backward, "step": step}
-    if peak is None or found is None or step > peak_bytes:
-        return phases, with_inputs(memory.largest_step, inputs)
-    run, is_forward, moment = found
-    return phases, peak_moment(run, stack, is_forward, peak) if moment is None else with_inputs(moment, inputs)
+    if largest is None or step > peak:
+        largest = memory.largest_step
+    if isinstance(largest, Moment):
+        return phases, with_inputs(largest, inputs)
+    run, is_forward, beyond = largest
+    return phases, peak_moment(run, shape.make_stack, is_forward, beyond)
 
 
 def _why(
@@ -119,15 +133,15 @@ def estimate(plan: Plan) -> Estimate:
     model, job, cluster = plan.model, plan.job, plan.cluster
     ranks = cluster.gpus
     facts = job_facts(job)
-    stack = build_stack(model, facts.code, job.micro_batch, job.seq_len)
+    shape = batch_shape(model, facts.code, job.micro_batch, job.seq_len)
     side = _side(model, facts, ranks, job.rank)
     memory = side.memory
     if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes):
         memory = init_through_host(memory)
-    phases, peak = _phases(memory, stack)
+    phases, peak = _phases(memory, shape)
     worst, worst_bytes = job.rank, peak.total_bytes
     for other, others in side.others:
-        other_bytes = _later_peak(others, stack)
+        other_bytes = _later_peak(others, shape)
         if other_bytes > worst_bytes:
             worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]
@@ -138,15 +152,15 @@ def estimate(plan: Plan) -> Estimate:
         max(worst_bytes, init_bytes),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
-        scratch_bytes=stack.scratch_bytes,
+        scratch_bytes=shape.scratch_bytes,
         paged_bytes=paged,
     )
     host = host_memory(with_spilled(memory.host, paged, run), cluster)
     verdict = judge(cluster, run, host)
     return Estimate(
         plan=plan,
-        moments=Moments(partial(_moments, memory, stack)),
-        steady={**memory.steady, TermKey.INPUTS: stack.inputs_bytes},
+        moments=Moments(partial(_moments, memory, shape)),
+        steady={**memory.steady, TermKey.INPUTS: shape.inputs_bytes},
         model_states=side.states,
         host=host,
         runtime=run,

@@ -63,14 +63,14 @@ class Moment:
     Its total is known at once; its terms are put together when somebody looks at them, since a sweep looks at few.
     """
 
-    __slots__ = ("_build", "_terms", "name", "phase", "total_bytes")
+    __slots__ = ("_build", "_look", "_name", "_terms", "phase", "total_bytes")
 
     def __init__(self, phase: str, name: str, terms: Mapping[str, int]) -> None:
         """A moment whose terms are at hand; zero terms are dropped."""
         self.phase = phase
         """``init``, ``forward``, ``backward`` or ``step``."""
-        self.name = name
-        """What happens then, in a few words: ``loss``, ``block backward``, ``optimizer step``."""
+        self._name = name
+        self._look: Callable[[], tuple[str, Mapping[str, int]]] | None = None
         self._terms: Mapping[str, int] | None = {key: size for key, size in terms.items() if size}
         self._build: Callable[[], Mapping[str, int]] | None = None
         self.total_bytes = sum(self._terms.values())
@@ -80,13 +80,32 @@ class Moment:
     def deferred(cls, phase: str, name: str, total_bytes: int, build: Callable[[], Mapping[str, int]]) -> Moment:
         """A moment whose terms are built on demand; they must add up to ``total_bytes``."""
         moment = cls.__new__(cls)
-        moment.phase, moment.name, moment.total_bytes = phase, name, total_bytes
-        moment._terms, moment._build = None, build
+        moment.phase, moment._name, moment.total_bytes = phase, name, total_bytes
+        moment._terms, moment._build, moment._look = None, build, None
         return moment
+
+    @classmethod
+    def unseen(cls, phase: str, total_bytes: int, look: Callable[[], tuple[str, Mapping[str, int]]]) -> Moment:
+        """A moment of which only the size is known: name and terms, which must add up to it, are found on demand."""
+        moment = cls.__new__(cls)
+        moment.phase, moment.total_bytes, moment._look, moment._terms = phase, total_bytes, look, None
+        return moment
+
+    def _seen(self) -> None:
+        if self._look is not None:
+            self._name, terms = self._look()
+            self._terms, self._look = {key: size for key, size in terms.items() if size}, None
+
+    @property
+    def name(self) -> str:
+        """What happens then, in a few words: ``loss``, ``block backward``, ``optimizer step``."""
+        self._seen()
+        return self._name
 
     @property
     def terms(self) -> Mapping[str, int]:
         """Term key -> bytes on the GPU, allocated."""
+        self._seen()
         if self._terms is None:
             assert self._build is not None
             self._terms = {key: size for key, size in self._build().items() if size}
@@ -100,7 +119,7 @@ class Moment:
 
     def __hash__(self) -> int:
         """By what is cheap."""
-        return hash((self.phase, self.name, self.total_bytes))
+        return hash((self.phase, self.total_bytes))
 
     def __repr__(self) -> str:
         """For tests."""

@@ -7,7 +7,8 @@ when somebody looks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from zplan.memory.activations.base import PieceMemory
@@ -34,41 +35,54 @@ class Best(NamedTuple):
     """Gradient of a tied head that waits meanwhile."""
 
 
-Peak = tuple[int, int]
-"""The first of the largest instants of one direction of a pass: its bytes beyond the pass's base, and the place of its piece
-in the order in which the pieces come. A plain tuple, of which the garbage collector soon lets go."""
+_PHASES = ("backward", "forward")
+_NAMES = (("loss backward", "block backward", "embedding backward"), ("embedding", "block forward", "loss"))
+"""Of the pieces in the order in which they come."""
 
 
-_FORWARD = ("embedding", "block forward", "loss")
-_BACKWARD = ("loss backward", "block backward", "embedding backward")
+def end_best(
+    candidates: Iterable[Candidate], levels: Mapping[StateKey, Level], most: int, best: int = -1
+) -> tuple[int, Candidate, Level]:
+    """The largest instant of the stem or the head above ``best``: its bytes and what makes them.
 
-
-def _piece_best(forward: bool, stack: Stack, track: Track, stem: bool) -> Best:
-    """Largest instant of the stem or the head."""
-    best, chosen, engine = -1, NOBODY, NOTHING
-    levels: Mapping[StateKey, Level] = track.stem if stem else track.head
-    if track.opening.total and not stem:
-        chosen, engine = _opening(stack.head), track.opening
-        best = chosen.own + engine.total
-    which = 0 if stem else 1
-    most = track.most[which]
-    for candidate in (stack.forward if forward else stack.backward)[which][track.by]:
+    Args:
+        candidates: Largest first.
+        levels: The engine's.
+        most: The largest of them.
+        best: What another instant of the piece comes to.
+    """
+    chosen, engine = NOBODY, NOTHING
+    for candidate in candidates:
         if candidate.own + most <= best:
             break
         held = levels.get(candidate.key) or levels.get(candidate.fallback, NOTHING)
         total = candidate.own + held.total
         if total > best:
             best, chosen, engine = total, candidate, held
-    below, waiting, depth = 0, 0, -1
-    if not stem:
-        depth = len(stack.layers)
-        # The frames of stem and blocks are gone before the head's matrix is used; instants before that hold them themselves.
-        below = stack.stored_bytes(depth, forward) - (stack.frames_bytes if forward else 0)
-    elif not forward:
-        waiting, below = stack.head.held_grad_bytes, stack.retained_bytes(-1)
-    own = TermKey.ACTIVATIONS if stem else TermKey.LOGITS if forward else TermKey.LOGITS_GRAD
-    total = stack.inputs_bytes + below + waiting + max(best, 0)
-    return Best(total, own, depth, chosen, engine, waiting)
+    return best, chosen, engine
+
+
+def _stem_best(forward: bool, stack: Stack, track: Track) -> Best:
+    candidates = (stack.forward if forward else stack.backward)[0][track.by]
+    best, chosen, engine = end_best(candidates, track.stem, track.most[0])
+    waiting = 0 if forward else stack.head.held_grad_bytes
+    total = stack.inputs_bytes + (0 if forward else stack.retained_bytes(-1)) + waiting + max(best, 0)
+    return Best(total, TermKey.ACTIVATIONS, -1, chosen, engine, waiting)
+
+
+def _head_best(forward: bool, stack: Stack, track: Track) -> Best:
+    candidates = (stack.forward if forward else stack.backward)[1][track.by]
+    before: tuple[int, Candidate, Level] = (-1, NOBODY, NOTHING)
+    if track.opening.total:
+        opening = _opening(stack.head)
+        before = (opening.own + track.opening.total, opening, track.opening)
+    found = end_best(candidates, track.head, track.most[1], before[0])
+    best, chosen, engine = found if found[0] > before[0] else before
+    # The frames of stem and blocks are gone before the head's matrix is used; instants before that hold them themselves.
+    depth = len(stack.layers)
+    below = stack.stored_bytes(depth, forward) - (stack.frames_bytes if forward else 0)
+    own = TermKey.LOGITS if forward else TermKey.LOGITS_GRAD
+    return Best(stack.inputs_bytes + below + max(best, 0), own, depth, chosen, engine, 0)
 
 
 def _block_best(forward: bool, stack: Stack, track: Track) -> Best:
@@ -122,19 +136,15 @@ def _opening(head: PieceMemory) -> Candidate:
 
 def pass_best(stack: Stack, track: Track, forward: bool) -> tuple[Best, Best, Best]:
     """The largest instant of each piece, in order: embedding, blocks and loss forward; loss, blocks and embedding backward."""
-    stem = _piece_best(forward, stack, track, True)
-    blocks = _block_best(forward, stack, track)
-    head = _piece_best(forward, stack, track, False)
+    stem, blocks, head = (best(forward, stack, track) for best in (_stem_best, _block_best, _head_best))
     return (stem, blocks, head) if forward else (head, blocks, stem)
 
 
-def pass_peak(stack: Stack, track: Track, forward: bool) -> Peak:
-    """The largest of them; kept with the stack."""
-    known: Peak | None = stack.memo[forward].get(track)
+def pass_peak(stack: Stack, track: Track, forward: bool) -> int:
+    """Bytes of the largest of them beyond the pass's base; kept with the stack."""
+    known = stack.memo[forward].get(track)
     if known is None:
-        totals = [piece.total for piece in pass_best(stack, track, forward)]
-        largest = max(totals)
-        known = stack.memo[forward][track] = (largest, totals.index(largest))
+        known = stack.memo[forward][track] = max(piece.total for piece in pass_best(stack, track, forward))
     return known
 
 
@@ -178,22 +188,36 @@ def _terms(run: Pass, stack: Stack, forward: bool, best: Best) -> dict[str, int]
     return terms
 
 
-def peak_moment(run: Pass, stack: Stack, forward: bool, peak: Peak) -> Moment:
-    """The largest instant of one direction as a moment; its terms are found when somebody looks."""
+def peak_moment(run: Pass, stack_of: Callable[[], Stack], forward: bool, total: int) -> Moment:
+    """The largest instant of one direction (the first of them) as a moment; name and terms are found when somebody looks.
+
+    Args:
+        run: The micro-step.
+        stack_of: Makes the model code's side.
+        forward: Or backward.
+        total: What the instant comes to beyond the pass's base.
+    """
     track = run.forward if forward else run.backward
-    total, piece = peak
 
-    def build() -> dict[str, int]:
-        return _terms(run, stack, forward, pass_best(stack, track, forward)[piece])
+    def look() -> tuple[str, dict[str, int]]:
+        stack = stack_of()
+        found = pass_best(stack, track, forward)
+        piece = [best.total for best in found].index(total)
+        return _NAMES[forward][piece], _terms(run, stack, forward, found[piece])
 
-    phase, names = ("forward", _FORWARD) if forward else ("backward", _BACKWARD)
-    return Moment.deferred(phase, names[piece], run.base_bytes + total, build)
+    return Moment.unseen(_PHASES[forward], run.base_bytes + total, look)
 
 
 def _piece_moments(run: Pass, stack: Stack, forward: bool) -> list[Moment]:
-    track = run.forward if forward else run.backward
-    found = enumerate(pass_best(stack, track, forward))
-    return [peak_moment(run, stack, forward, (best.total, piece)) for piece, best in found]
+    phase, names, found = (
+        _PHASES[forward],
+        _NAMES[forward],
+        pass_best(stack, run.forward if forward else run.backward, forward),
+    )
+    return [
+        Moment.deferred(phase, name, run.base_bytes + best.total, partial(_terms, run, stack, forward, best))
+        for name, best in zip(names, found, strict=True)
+    ]
 
 
 def pass_moments(run: Pass, stack: Stack) -> list[Moment]:
@@ -215,11 +239,3 @@ def with_inputs(moment: Moment, inputs_bytes: int) -> Moment:
         moment.total_bytes + inputs_bytes,
         lambda: {**moment.terms, TermKey.INPUTS: inputs_bytes},
     )
-
-
-def backward_peak_bytes(run: Pass, stack: Stack) -> int:
-    """The largest moment of backward alone: what differs between ranks of stages 1 and 2, beside the step."""
-    peak = run.base_bytes + pass_peak(stack, run.backward, False)[0]
-    if run.largest_backward is None:
-        return peak
-    return max(peak, run.largest_backward.total_bytes + stack.inputs_bytes)
