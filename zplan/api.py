@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from zplan.checked import SEE, check_plan, is_shown
 from zplan.errors import ZplanError
+from zplan.memory.estimate import estimate as estimate_plan
 
 if TYPE_CHECKING:
     from zplan.advice.recommend import Recommendation
@@ -32,10 +33,7 @@ def estimate(plan: Plan) -> Estimate:
     Raises:
         ZplanError: a field has a wrong type, is out of bounds or contradicts another; or the model has no tables.
     """
-    check_plan(plan)
-    from zplan.memory.estimate import estimate as estimate_plan
-
-    return estimate_plan(plan)
+    return estimate_plan(plan, check_plan(plan))
 
 
 def recommend(questions: Sequence[Question], *args: Any, **settings: Any) -> Recommendation:

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from zplan.errors import ZplanError
-from zplan.memory.facts import job_facts
+from zplan.memory.facts import JobFacts, job_facts
 from zplan.spec import (
     DEFAULT_DEEPSPEED,
     Attention,
@@ -78,22 +78,26 @@ SEE = "see what it takes: python -c 'import zplan, zplan.spec; help(zplan.{})'"
 """Hint; a command that works wherever zplan does."""
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: Plan) -> JobFacts | None:
     """Holds a plan against its types, bounds and rules.
 
     Args:
         plan: Anything.
+
+    Returns:
+        The facts of its job, where they were needed on the way.
 
     Raises:
         ZplanError: names the first field that is wrong.
     """
     if not isinstance(plan, Plan):
         raise ZplanError(f"the plan is {is_shown(plan)}, not a zplan.Plan", SEE.format("Plan"))
-    key = _batch_apart(plan)
-    if key is not None and key in _PASSED:
-        return
-    _check_value("plan", plan)
     model, cluster, job = plan.model, plan.cluster, plan.job
+    known = type(job) is Job and type(cluster) is ClusterSpec and type(model) is ModelSpec
+    facts = _facts(job, cluster) if known else None
+    if facts is not None and (id(model), id(cluster), id(facts), job.seq_len > model.max_seq_len) in _PASSED:
+        return facts
+    _check_value("plan", plan)
     if not model.num_layers or model.num_layers != len(model.layers):
         message = f"the model has {len(model.layers)} layers, and says {model.num_layers}"
         raise ZplanError(message, SEE.format("resolve_model"))
@@ -107,11 +111,11 @@ def check_plan(plan: Plan) -> None:
 
         raise unknown(job.optimizer, OPTIMIZERS, what="optimizer", template="--optimizer {}")
     _check_rules(model, cluster, job)
-    key = _batch_apart(plan)
-    if key is not None:
+    if facts is not None:
         if len(_PASSED) >= MOST_PASSED:
             _PASSED.clear()
-        _PASSED[key] = (model, cluster, job_facts(job))
+        _PASSED[id(model), id(cluster), id(facts), job.seq_len > model.max_seq_len] = (model, cluster, facts)
+    return facts
 
 
 MOST_PASSED = 4096
@@ -119,42 +123,31 @@ _Key = tuple[int, int, int, bool]
 _PASSED: dict[_Key, tuple[object, ...]] = {}
 """Plans that passed, told apart by what they are made of (identity; the values keep it) and not by their batch."""
 
-_KINDS: tuple[tuple[str, type], ...] = (
-    ("micro_batch", int),
-    ("seq_len", int),
-    ("grad_accum", int),
-    ("rank", int),
-    ("stage", int),
-    ("hpz", int),
-    ("engine", Engine),
-    ("offload", Offload),
-    ("offload_to", OffloadTo),
-    ("precision", Precision),
-    ("attention", Attention),
-    ("loss", Loss),
-)
 
-
-def _batch_apart(plan: Plan) -> _Key | None:
+def _facts(job: Job, cluster: ClusterSpec) -> JobFacts | None:
     """What a check depends on beside batch, length and rank; None where these are wrong, or anything makes it doubtful.
 
-    A sweep's plans differ in their batch alone: thousands pass by one of them.
+    A sweep's plans differ in their batch alone: thousands pass by one of them. Types first, since 1 == True == 1.0 to a cache.
     """
-    model, cluster, job = plan.model, plan.cluster, plan.job
-    if type(job) is not Job or type(model) is not ModelSpec or type(cluster) is not ClusterSpec:
-        return None
-    for name, kind in _KINDS:
-        if type(getattr(job, name)) is not kind:
-            return None
-    if not (0 < job.micro_batch <= 2**16 and 0 < job.seq_len <= 2**24 and 0 < job.grad_accum <= 10**6):
-        return None
-    if type(cluster.gpus) is not int or not 0 <= job.rank < cluster.gpus:
+    rank, batch, seq, accumulated = job.rank, job.micro_batch, job.seq_len, job.grad_accum
+    sane = (
+        type(batch) is type(seq) is type(accumulated) is type(rank) is int
+        and type(job.stage) is type(job.hpz) is type(cluster.gpus) is int
+        and type(job.engine) is Engine
+        and type(job.offload) is Offload
+        and type(job.offload_to) is OffloadTo
+        and type(job.precision) is Precision
+        and type(job.attention) is Attention
+        and type(job.loss) is Loss
+    )
+    if not sane or not (
+        0 < batch <= 2**16 and 0 < seq <= 2**24 and 0 < accumulated <= 10**6 and 0 <= rank < cluster.gpus
+    ):
         return None
     try:
-        facts = job_facts(job)
+        return job_facts(job)
     except (ZplanError, TypeError, AttributeError, ValueError, LookupError):
         return None
-    return id(model), id(cluster), id(facts), job.seq_len > model.max_seq_len
 
 
 @lru_cache(maxsize=256)

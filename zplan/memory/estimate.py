@@ -118,11 +118,12 @@ def _why(
     return because(cluster, peak_phase(init_bytes, worst_bytes, phase), run, host)
 
 
-def estimate(plan: Plan) -> Estimate:
+def estimate(plan: Plan, facts: JobFacts | None = None) -> Estimate:
     """Predicts the memory of one plan.
 
     Args:
         plan: Model, cluster and job; checked for consistency by whoever built it.
+        facts: Of its job, where the caller has them.
 
     Returns:
         The moments, phases, steady state, host memory, device totals and verdict, all in bytes.
@@ -132,7 +133,7 @@ def estimate(plan: Plan) -> Estimate:
     """
     model, job, cluster = plan.model, plan.job, plan.cluster
     ranks = cluster.gpus
-    facts = job_facts(job)
+    facts = facts or job_facts(job)
     shape = batch_shape(model, facts.code, job.micro_batch, job.seq_len)
     side = _side(model, facts, ranks, job.rank)
     memory = side.memory

@@ -60,17 +60,28 @@ class LayerLevels:
         return zip(self.indices, self.values, strict=True)
 
 
+def _step(indices: Sequence[int], totals: Sequence[int]) -> int:
+    """What each layer adds where all add the same, so that the points lie on a line, whose ends are the hull; 0 elsewhere."""
+    step, uneven = divmod(totals[-1] - totals[0], len(totals) - 1)
+    if not step or uneven or len(indices) != indices[-1] - indices[0] + 1:
+        return 0
+    return step if totals == list(range(totals[0], totals[-1] + (1 if step > 0 else -1), step)) else 0
+
+
 def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
     """Levels over layers with their upper-right convex hull (Andrew's monotone chain).
 
     Args:
         points: One per layer, in ascending or descending order of layers.
     """
-    ordered = tuple(points) if points[0][0] <= points[-1][0] else tuple(reversed(points))
-    indices, values = tuple([index for index, _ in ordered]), tuple([value for _, value in ordered])
-    last = ordered[-1]
-    if all(value is last[1] for value in values):
+    ordered = points if points[0][0] <= points[-1][0] else points[::-1]
+    indices, values = zip(*ordered, strict=True)
+    first, last = ordered[0], ordered[-1]
+    if len(set(map(id, values))) == 1:
         return LayerLevels(indices, values, (last,))
+    totals = [value.total for value in values]
+    if step := _step(indices, totals):
+        return LayerLevels(indices, values, (last,) if step > 0 else (first, last))
     hull: list[tuple[int, Level]] = []
     for index, value in ordered:
         total = value.total
