@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from operator import attrgetter
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import StateBytes
@@ -48,11 +49,26 @@ class JobFacts:
     code: CodeFacts
 
 
-@lru_cache(maxsize=16384)
+_BATCH = {"micro_batch", "seq_len", "rank", "grad_accum"}
+_STATIC = attrgetter(*(one.name for one in fields(Job) if one.name not in _BATCH))
+_MOST = 16384
+_FOUND: dict[tuple[int, ...], tuple[JobFacts, object]] = {}
+"""Facts by what a job is made of (identity; the parts are kept with them): a sweep's jobs share all but their batch."""
+
+
 def job_facts(job: Job) -> JobFacts:
     """The facts of a job; equal but for the batch shape means the same object."""
+    parts = _STATIC(job)
     # More than two micro-steps are like two: the first and the last differ.
-    return _static_facts(replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=min(job.grad_accum, 2)))
+    steps = 1 if job.grad_accum == 1 else min(job.grad_accum, 2)
+    key = (steps, *map(id, parts))
+    known = _FOUND.get(key)
+    if known is None:
+        if len(_FOUND) >= _MOST:
+            _FOUND.clear()
+        known = _static_facts(replace(job, micro_batch=1, seq_len=1, rank=0, grad_accum=steps)), parts
+        _FOUND[key] = known
+    return known[0]
 
 
 _PLAIN = Job()

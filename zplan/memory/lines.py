@@ -299,7 +299,19 @@ class ByStack:
 class ByLines:
     """A model at one batch shape, read off its lines."""
 
-    __slots__ = ("_asked", "_batch", "_below", "_frames", "_lines", "_stem", "_tokens", "inputs_bytes", "scratch_bytes")
+    __slots__ = (
+        "_asked",
+        "_batch",
+        "_below",
+        "_frames",
+        "_lines",
+        "_stem",
+        "_stem_bytes",
+        "_tokens",
+        "_waiting",
+        "inputs_bytes",
+        "scratch_bytes",
+    )
 
     def __init__(self, lines: Lines, model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> None:
         """Evaluates what is no line: the stem, whose tables depend on the length."""
@@ -310,27 +322,30 @@ class ByLines:
         self.scratch_bytes = scratch_bytes(model, facts.job, batch, seq)
         self._frames = lines.frames[0] * self._tokens + lines.frames[1] + stem.frame_bytes
         self._below = (self.inputs_bytes + held_bytes(stem, False), self.inputs_bytes + held_bytes(stem, True))
+        """What is beside each direction's instants."""
         waiting = lines.held_grad[0] * self._tokens + lines.held_grad[1]
-        self._stem = (
-            (candidates(stem.backward, lines.stem_grad_sizes), self.inputs_bytes + waiting, waiting),
-            (candidates(stem.forward, ()), self.inputs_bytes, 0),
-        )
-        """Of each direction: instants, what is beside them, and the gradient of a tied head that waits."""
+        own = [instant.activation_bytes for piece in (stem.backward, stem.forward) for instant in piece]
+        self._stem, self._stem_bytes = stem, max(own, default=0) + max(lines.stem_grad_sizes, default=0)
+        """Of no instant of the stem more."""
+        self._waiting = waiting
 
     def peak(self, track: Track, forward: bool) -> int:
         """Bytes of the largest instant of one direction beyond the pass's base."""
         lines, tokens = self._lines, self._tokens
         blocks, head = lines.memo[forward].get(track) or lines.found(track, forward)
-        below = self._below[forward]
-        instants, beside, waiting = self._stem[forward]
+        below, waiting = self._below[forward], 0 if forward else self._waiting
         peak = below + waiting + blocks.at(tokens)
         # The frames of stem and blocks are gone before the head's matrix is used.
         gone = self._frames if forward else 0
         for per_sequence, framed, envelope in head:
             found = below + envelope.at(tokens) + per_sequence * self._batch - (0 if framed else gone)
             peak = max(peak, found)
-        stem = end_best(instants[track.by], track.stem, track.most[0], peak - beside)[0] + beside
-        return stem if stem > peak else peak
+        beside = self.inputs_bytes + waiting
+        if beside + self._stem_bytes + track.most[0] <= peak:
+            return peak
+        stem, sizes = self._stem, self._lines.stem_grad_sizes
+        instants = candidates(stem.forward, ()) if forward else candidates(stem.backward, sizes)
+        return max(peak, beside + end_best(instants[track.by], track.stem, track.most[0])[0])
 
     def make_stack(self) -> Stack:
         """The pieces, one by one."""
