@@ -10,11 +10,11 @@ from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.zero12_reduce import worst_rank
 from zplan.memory.facts import JobFacts, job_facts
 from zplan.memory.host import host_memory
-from zplan.memory.lines import BatchShape, batch_shape
 from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Moments, Runtime, TermKey
 from zplan.memory.params import layout
 from zplan.memory.peaks import pass_moments, peak_moment, with_inputs
 from zplan.memory.runtime import runtime
+from zplan.memory.shapes import BatchShape, batch_shape
 from zplan.memory.stack import engine_side
 from zplan.memory.states import model_states
 from zplan.memory.timeline import Pass
