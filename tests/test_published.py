@@ -512,6 +512,8 @@ def test_scratch_inside_kernels() -> None:
     plan = _plan(Job(engine=Engine.SINGLE))
     assert kernel_scratch_bytes(plan) == int(WORKSPACE.high) + 4 * 32 * 2048 * 129
     assert kernel_scratch_bytes(_plan(Job(attention=Attention.EAGER))) == int(WORKSPACE.high)
+    # Without a mask torch's sdpa runs flash attention on CUDA, with the same scratch.
+    assert kernel_scratch_bytes(_plan(Job(attention=Attention.SDPA))) == kernel_scratch_bytes(plan)
     # :4096:2:16:8 in KiB, twice.
     assert int(WORKSPACE.low) == 2 * (2 * 4096 + 8 * 16) * 1024
 

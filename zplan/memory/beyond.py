@@ -13,7 +13,7 @@ from zplan.memory.moments import BEYOND, Estimate, HostMemory, PhaseNeed
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.saving import SAVE, saving
 from zplan.memory.verdict import because, deciding_phase, judge, peak_per_node_bytes
-from zplan.spec import Attention, Beyond, ClusterSpec
+from zplan.spec import Beyond, ClusterSpec
 
 
 def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
@@ -38,16 +38,15 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
     phases = {**estimate.phases, **peaks}
     plan = estimate.plan
     job, cluster = plan.job, plan.cluster
-    flash, facts = job.attention is Attention.FLASH, job_facts(job)
-    later = max(peaks.values(), default=0)
     facts = job_facts(job)
+    later = max(peaks.values(), default=0)
     run = runtime(
         job.engine,
         plan.world_size,
         max(estimate.worst_rank_peak_bytes, estimate.phases["init"], later),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
-        scratch_bytes=flash_scratch_bytes(plan.model, job.micro_batch, job.seq_len) if flash else 0,
+        scratch_bytes=flash_scratch_bytes(plan.model, job.attention, job.micro_batch, job.seq_len),
         paged_bytes=paged_on_rank(plan.model, facts, plan.world_size) if facts.optimizer.paged else 0,
     )
     host = _host(estimate.host, needs, cluster)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from zplan.memory.activations import flash_backward_scratch_bytes
+from zplan.memory.attention import kernel
 from zplan.memory.moments import Runtime, TermKey
 from zplan.spec import Attention, Engine, ModelSpec, Plan
 
@@ -106,10 +107,13 @@ def _shares(engine: Engine, stage: int) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=16384)
-def flash_scratch_bytes(model: ModelSpec, micro_batch: int, seq_len: int) -> int:
-    """Largest scratch of flash attention's backward over the kinds of blocks (see ``flash_backward_scratch_bytes``)."""
-    kinds = [kind for kind in model.block_kinds if {"a", "k", "d"} <= {name for name, _ in kind.dims}]
-    sizes = [flash_backward_scratch_bytes(kind, micro_batch=micro_batch, seq_len=seq_len) for kind in kinds]
+def flash_scratch_bytes(model: ModelSpec, attention: Attention, micro_batch: int, seq_len: int) -> int:
+    """Largest scratch of flash attention's backward over the blocks that come down to it (see ``flash_backward_scratch_bytes``)."""
+    sizes = [
+        flash_backward_scratch_bytes(kind, micro_batch=micro_batch, seq_len=seq_len)
+        for kind in model.block_kinds
+        if kernel(attention, kind, seq_len) is Attention.FLASH and {"a", "k", "d"} <= {name for name, _ in kind.dims}
+    ]
     return max(sizes, default=0)
 
 
@@ -119,8 +123,7 @@ def kernel_scratch_bytes(plan: Plan) -> int:
     Torch counts both as allocated; no dry run sees them.
     """
     job = plan.job
-    flash = job.attention is Attention.FLASH
-    return int(WORKSPACE.high) + (flash_scratch_bytes(plan.model, job.micro_batch, job.seq_len) if flash else 0)
+    return int(WORKSPACE.high) + flash_scratch_bytes(plan.model, job.attention, job.micro_batch, job.seq_len)
 
 
 def runtime(

@@ -8,11 +8,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from zplan.memory.activations.table import LOG_SUM_EXP_STEP
+from zplan.memory.attention import attention_of
 from zplan.memory.codeside import Stack, candidates, held_bytes
 from zplan.memory.facts import CodeFacts
 from zplan.memory.lines import Lines, draw_lines
 from zplan.memory.peaks import end_best, pass_peak
-from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, attention_of, build_stack, build_stem, scratch_bytes
+from zplan.memory.runtime import flash_scratch_bytes
+from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_stack, build_stem
 from zplan.memory.timeline import Track
 from zplan.spec import Attention, ModelSpec
 
@@ -62,7 +64,7 @@ class ByLines:
         self._batch, self._tokens = batch, batch * seq
         stem = build_stem(model, facts, batch, seq)
         self.inputs_bytes = INPUT_BYTES_PER_TOKEN * batch * seq
-        self.scratch_bytes = scratch_bytes(model, facts.job, batch, seq)
+        self.scratch_bytes = flash_scratch_bytes(model, facts.job.attention, batch, seq)
         self._frames = lines.frames[0] * self._tokens + lines.frames[1] + stem.frame_bytes
         self._below = (self.inputs_bytes + held_bytes(stem, False), self.inputs_bytes + held_bytes(stem, True))
         """What is beside each direction's instants."""

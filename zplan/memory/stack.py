@@ -12,6 +12,7 @@ from zplan.memory.activations.find import has_tables, module_of
 from zplan.memory.activations.first import first_block_saving
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.adapted import ALL_LINEAR, adapter
+from zplan.memory.attention import attention_of, kernel
 from zplan.memory.codeside import Stack, StackShape
 from zplan.memory.engines import engine_memory
 from zplan.memory.engines.base import EngineMemory
@@ -118,38 +119,12 @@ def _with_input(head: PieceMemory, size: int) -> PieceMemory:
     return replace(head, backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
 
 
-_MASKS = (Attention.FLASH, Attention.SDPA, Attention.EAGER)
-"""From no mask at all to one that is added to scores."""
-
-
-ALWAYS_MASKED = frozenset({"falcon"})
-"""Families that ask for a mask even where causal attention would do (``create_causal_mask(..., allow_is_causal_skip=False)``)."""
-
-
-def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
-    """The kernel that a block's attention comes down to.
-
-    Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
-    attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``,
-    ``_ignore_causal_mask_sdpa``).
-    """
-    masked = module_of(block.implementation) in ALWAYS_MASKED
-    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len < block.sliding_window):
-        return Attention.FLASH
-    return attention
-
-
 class Pieces(NamedTuple):
     """A model at one batch shape, as the job runs its code."""
 
     stem: PieceMemory
     variants: tuple[PieceMemory, ...]
     head: PieceMemory
-
-
-def attention_of(model: ModelSpec, job: Job, seq_len: int) -> Attention:
-    """Of the kernels that the kinds of blocks come down to, the one that needs most of a mask."""
-    return max((kernel(job.attention, kind, seq_len) for kind in model.block_kinds), key=_MASKS.index)
 
 
 def _mode(model: ModelSpec, facts: CodeFacts, attention: Attention) -> tuple[ComputeMode, bool]:
@@ -246,11 +221,6 @@ def build_pieces(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Pi
     return Pieces(build_stem(model, facts, batch, seq), blocks, _head(model, facts, batch, seq))
 
 
-def scratch_bytes(model: ModelSpec, job: Job, batch: int, seq: int) -> int:
-    """What attention's kernel allocates for itself in backward."""
-    return flash_scratch_bytes(model, batch, seq) if job.attention is Attention.FLASH else 0
-
-
 @lru_cache(maxsize=16384)
 def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Stack:
     """The pieces of a model at one batch shape, ready to meet an engine's tracks (see :func:`build_pieces`)."""
@@ -261,7 +231,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             piece.kept_bytes + piece.input_grad_bytes if flag else 0
             for piece, flag in zip(blocks, shape.checkpointed, strict=True)
         )
-    scratch = scratch_bytes(model, facts.job, batch, seq)
+    scratch = flash_scratch_bytes(model, facts.job.attention, batch, seq)
     return Stack(stem, blocks, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
 
 
