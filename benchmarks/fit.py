@@ -39,12 +39,12 @@ def constants(values: Mapping[str, float]) -> Iterator[None]:
     try:
         for name, value in values.items():
             setattr(rates, name, value)
-        timing._compute.cache_clear()
+        timing.forget()
         yield
     finally:
         for name, value in before.items():
             setattr(rates, name, value)
-        timing._compute.cache_clear()
+        timing.forget()
 
 
 class _Table:

@@ -23,12 +23,13 @@ from zplan.advice.space import (
     refusal,
     strategies,
 )
-from zplan.advice.timing import StepTime, step_time
+from zplan.advice.timing import StepTime, step_time, time_of
 from zplan.advice.work import recomputed_share
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
+from zplan.memory.facts import job_facts
 from zplan.memory.moments import Estimate
-from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, Offload, Plan
+from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, ModelSpec, Offload, Plan
 
 Pair = tuple[int, int]
 """Micro-batch and accumulation."""
@@ -110,15 +111,25 @@ def rank(plan: Plan, time: StepTime | None, strategy: Strategy) -> Rank:
 
     Without a card's speed: the order of habit, then as little offload and recomputation as fits, then as many tokens.
     """
-    job = plan.job
-    changes = place_of(job.loss)
-    again = recomputed_share(plan.model, job)
-    moved = job.deepspeed.offload_ratio if job.offload is not Offload.NONE else 0.0
-    if time is not None:
-        bucket = job.deepspeed.reduce_bucket_size
-        return (-time.tokens_per_second_per_gpu, strategy.ladder, again, moved, changes, job.micro_batch, -bucket)
-    bucket = job.deepspeed.reduce_bucket_size
-    return (0.0, strategy.ladder, moved, again, changes, -job.micro_batch, -bucket)
+    return _Order(plan.model, plan.job, strategy).rank(plan.job.micro_batch, time)
+
+
+class _Order:
+    """Sorts plans that differ in their batch alone."""
+
+    __slots__ = ("_again", "_bucket", "_changes", "_ladder", "_moved")
+
+    def __init__(self, model: ModelSpec, job: Job, strategy: Strategy) -> None:
+        self._ladder, self._bucket = strategy.ladder, -job.deepspeed.reduce_bucket_size
+        self._again, self._changes = recomputed_share(model, job), place_of(job.loss)
+        self._moved = job.deepspeed.offload_ratio if job.offload is not Offload.NONE else 0.0
+
+    def rank(self, micro: int, time: StepTime | None) -> Rank:
+        """The sort key with a micro-batch (see :func:`rank`)."""
+        if time is None:
+            return (0.0, self._ladder, self._moved, self._again, self._changes, -micro, self._bucket)
+        speed = time.tokens_per_second_per_gpu
+        return (-speed, self._ladder, self._again, self._moved, self._changes, micro, self._bucket)
 
 
 def _need(memory: Estimate) -> tuple[bool, int]:
@@ -130,7 +141,9 @@ def _need(memory: Estimate) -> tuple[bool, int]:
 class _Candidate:
     """A plan before it is priced."""
 
-    plan: Plan
+    job: Job
+    """With any batch."""
+    pair: Pair
     time: StepTime | None
     order: Rank
     size: tuple[float, ...]
@@ -159,25 +172,24 @@ class _Search:
         while True:
             settings = self.settings(strategy)
             try:
-                return settings, *self.largest(settings[-1], self.savers[-1])
+                return settings, *self.largest(replace(settings[-1], checkpointing=self.savers[-1]))
             except ZplanError:
                 loss = settings[-1].loss
                 if self.question.pins.loss is not None or loss is Loss.STANDARD:
                     raise
                 self.losses.remove(loss)
 
-    def plan(self, job: Job, saver: Checkpointing, pair: Pair) -> Plan:
-        base = self.question.base
-        micro, accum = pair
-        whole = replace(job, checkpointing=saver, micro_batch=micro, grad_accum=accum)
-        return Plan(model=base.model, cluster=base.cluster, job=whole)
+    def plan(self, job: Job, pair: Pair) -> Plan:
+        """A job with its batch."""
+        base, (micro, accum) = self.question.base, pair
+        return Plan(model=base.model, cluster=base.cluster, job=replace(job, micro_batch=micro, grad_accum=accum))
 
     def memory(self, plan: Plan) -> Estimate:
         """Prices a plan."""
         self.priced += 1
         return estimate(plan)
 
-    def largest(self, job: Job, saver: Checkpointing) -> tuple[list[Pair], Estimate]:
+    def largest(self, job: Job) -> tuple[list[Pair], Estimate]:
         """Micro-batches with which a setting is accepted, and its smallest estimate."""
         accepted: list[Pair] = []
         least: Estimate | None = None
@@ -186,14 +198,14 @@ class _Search:
         for group in ([p for p in self.pairs if p[1] > 1], [p for p in self.pairs if p[1] == 1]):
             if not group:
                 continue
-            first = self.memory(self.plan(job, saver, group[0]))
+            first = self.memory(self.plan(job, group[0]))
             least = first if least is None or _need(first) < _need(least) else least
             if not self.accept(first):
                 continue
             low, high = 0, len(group)
             while high - low > 1:
                 middle = (low + high) // 2
-                good = self.accept(self.memory(self.plan(job, saver, group[middle])))
+                good = self.accept(self.memory(self.plan(job, group[middle])))
                 low, high = (middle, high) if good else (low, middle)
             accepted += group[: low + 1]
         assert least is not None
@@ -201,14 +213,14 @@ class _Search:
 
     def failures(self, failed: _Candidate, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
         """Sizes of plans that are not accepted either: with the smallest micro-batch, and with the largest offload."""
-        job = failed.plan.job
+        job, base = self.plan(failed.job, failed.pair).job, self.question.base
 
         def first(jobs: Sequence[Job]) -> Job:
             """The first of jobs, the last of which fails, from which on all fail."""
             low, high = -1, len(jobs) - 1
             while high - low > 1:
                 middle = (low + high) // 2
-                good = self.accept(self.memory(replace(failed.plan, job=jobs[middle])))
+                good = self.accept(self.memory(Plan(model=base.model, cluster=base.cluster, job=jobs[middle])))
                 low, high = (middle, high) if good else (low, middle)
             return jobs[high]
 
@@ -227,31 +239,34 @@ class _Search:
             found.append((*failed.size[:-1], -fuller.deepspeed.offload_ratio))
         return found
 
+    def times(self, job: Job, pairs: Sequence[Pair]) -> list[StepTime | None]:
+        """The time of a job with each batch."""
+        model, cluster, facts, seq = self.question.base.model, self.question.base.cluster, job_facts(job), job.seq_len
+        if cluster.gpu is None:
+            return [None] * len(pairs)
+        return [time_of(model, cluster, facts, (micro, seq, accum)) for micro, accum in pairs]
+
     def candidates(
         self, strategy: Strategy, settings: Sequence[Job], saver: Checkpointing, pairs: Sequence[Pair]
     ) -> list[_Candidate]:
         """Plans at one level of checkpointing, best first."""
         found = []
-        times: dict[tuple[DeepSpeedOptions, Pair], StepTime | None] = {}
-        for job in settings:
-            options_of = job.deepspeed
-            lean = -place_of(job.loss)
-            for pair in pairs:
-                plan = self.plan(job, saver, pair)
-                # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
-                if (options_of, pair) not in times:
-                    times[options_of, pair] = step_time(plan)
-                time = times[options_of, pair]
-                size = (
-                    pair[0],
-                    min(pair[1], 2),
-                    lean,
-                    options_of.reduce_bucket_size,
-                    bool(options_of.overlap_comm),
-                    -options_of.offload_ratio,
-                )
-                found.append(_Candidate(plan, time, rank(plan, time, strategy), size))
-        return sorted(found, key=lambda one: one.order)
+        times: dict[DeepSpeedOptions, list[StepTime | None]] = {}
+        for setting in settings:
+            job, knobs = replace(setting, checkpointing=saver), setting.deepspeed
+            order, lean = _Order(self.question.base.model, job, strategy), -place_of(job.loss)
+            # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
+            if knobs not in times:
+                times[knobs] = self.times(job, pairs)
+            rest = (lean, knobs.reduce_bucket_size, bool(knobs.overlap_comm), -knobs.offload_ratio)
+            for pair, time in zip(pairs, times[knobs], strict=True):
+                size = (pair[0], min(pair[1], 2), *rest)
+                found.append(_Candidate(job, pair, time, order.rank(pair[0], time), size))
+        return sorted(found, key=_order)
+
+
+def _order(candidate: _Candidate) -> Rank:
+    return candidate.order
 
 
 def _explore(search: _Search, strategy: Strategy) -> Outcome:
@@ -265,16 +280,17 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
         bound = min(_bounds(search, strategy, swift, saver, leanest))
         if best is not None and bound >= best[0]:
             continue
-        pairs = leanest if saver == search.savers[-1] else search.largest(frugal, saver)[0]
+        last = saver == search.savers[-1]
+        pairs = leanest if last else search.largest(replace(frugal, checkpointing=saver))[0]
         failed: list[tuple[float, ...]] = []
         for candidate in search.candidates(strategy, settings, saver, pairs):
             if best is not None and candidate.order >= best[0]:
                 break
             if any(all(a >= b for a, b in zip(candidate.size, size, strict=True)) for size in failed):
                 continue
-            memory = search.memory(candidate.plan)
+            memory = search.memory(search.plan(candidate.job, candidate.pair))
             if search.accept(memory):
-                best = (candidate.order, Priced(candidate.plan, memory, candidate.time, strategy))
+                best = (candidate.order, Priced(memory.plan, memory, candidate.time, strategy))
                 break
             failed += search.failures(candidate, pairs)
     if best is not None:
@@ -284,8 +300,9 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
 
 def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing, pairs: Sequence[Pair]) -> list[Rank]:
     """Ranks that no plan at this level of checkpointing beats: its fastest setting with each batch that can fit."""
-    plans = [search.plan(swift, saver, pair) for pair in pairs]
-    return [rank(plan, step_time(plan), strategy) for plan in plans]
+    job = replace(swift, checkpointing=saver)
+    order = _Order(search.question.base.model, job, strategy)
+    return [order.rank(micro, time) for (micro, _), time in zip(pairs, search.times(job, pairs), strict=True)]
 
 
 def search(question: Question, only: Sequence[Strategy] | None = None, accept: Accept | None = None) -> SearchResult:

@@ -7,14 +7,15 @@ beside them and show only where they take longer; the optimizer step and whateve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from zplan.advice import rates, work
-from zplan.advice.traffic import Traffic, traffic
+from zplan.advice.traffic import Traffic, checkpoint_copies, traffic
+from zplan.memory.facts import JobFacts, job_facts
 from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.params import layout
-from zplan.spec import Attention, Engine, GpuSpec, Job, ModelSpec, Offload, Plan, Precision, Quantize
+from zplan.spec import Attention, ClusterSpec, Engine, GpuSpec, Job, ModelSpec, Offload, Plan, Precision, Quantize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +71,17 @@ def _matmul_seconds(shape: work.Shape, tokens: int, recomputed: float, flops: fl
     return seconds, total, repeated
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Code:
+    """What decides a micro-step's work beside its tokens; one object per distinct code, so that it is a cheap cache key."""
+
+    job: Job
+
+
 @lru_cache(maxsize=16384)
-def _compute(model: ModelSpec, gpu: GpuSpec, job: Job) -> Compute:
-    """Work of one micro-step; ``job`` holds nothing but what decides it."""
+def _compute(model: ModelSpec, gpu: GpuSpec, code: _Code, micro_batch: int, seq_len: int) -> Compute:
+    """Work of one micro-step."""
+    job = replace(code.job, micro_batch=micro_batch, seq_len=seq_len)
     shape = work.model_shape(model, job.lora)
     tokens = job.micro_batch * job.seq_len
     recomputed = work.recomputed_share(model, job)
@@ -104,22 +113,26 @@ def _compute(model: ModelSpec, gpu: GpuSpec, job: Job) -> Compute:
     return Compute(matmul, attention, elementwise, launch, flops + 3.0 * scores, repeated + again * scores)
 
 
-@lru_cache(maxsize=16384)
-def _compute_job(job: Job) -> Job:
-    """The job without what does not change a micro-step's work, so that plans share it."""
+_code = lru_cache(maxsize=1024)(_Code)
+
+
+@lru_cache(maxsize=4096)
+def _code_of(facts: JobFacts) -> _Code:
+    """A job without what does not change a micro-step's work, so that plans share it."""
+    job = facts.job
     hooked = job.engine is Engine.FSDP1 or (job.engine is Engine.DEEPSPEED and job.stage == 3)
-    return Job(
-        engine=job.engine if hooked else Engine.SINGLE,
-        stage=3 if hooked else 0,
-        precision=job.precision,
-        micro_batch=job.micro_batch,
-        seq_len=job.seq_len,
-        checkpointing=job.checkpointing,
-        attention=job.attention,
-        loss=job.loss,
-        compile=job.compile,
-        lora=job.lora,
-        quantize=job.quantize,
+    return _code(
+        Job(
+            engine=job.engine if hooked else Engine.SINGLE,
+            stage=3 if hooked else 0,
+            precision=job.precision,
+            checkpointing=job.checkpointing,
+            attention=job.attention,
+            loss=job.loss,
+            compile=job.compile,
+            lora=job.lora,
+            quantize=job.quantize,
+        )
     )
 
 
@@ -151,6 +164,21 @@ def _beside(work_seconds: float, other_seconds: float) -> tuple[float, float]:
     return other_seconds - hidden, hidden
 
 
+@lru_cache(maxsize=4096)
+def _around(
+    model: ModelSpec, cluster: ClusterSpec, gpu: GpuSpec, facts: JobFacts, grad_accum: int, replicas: int
+) -> tuple[Traffic, float]:
+    """What no batch shape changes: traffic but for offloaded checkpoints, and seconds of the optimizer."""
+    plan = Plan(model=model, cluster=cluster, job=replace(facts.job, grad_accum=grad_accum))
+    return traffic(plan, replicas), _optimizer_seconds(plan, gpu)
+
+
+def forget() -> None:
+    """Drops what was worked out with other rates, for whoever changes them."""
+    _compute.cache_clear()
+    _around.cache_clear()
+
+
 def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     """Predicts the time of one optimizer step.
 
@@ -161,33 +189,53 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     Returns:
         The time and its parts; None when the card is not known (``--gpu-mem`` alone says nothing about speed).
     """
-    gpu = plan.cluster.gpu
+    job = plan.job
+    batch = (job.micro_batch, job.seq_len, job.grad_accum)
+    return time_of(plan.model, plan.cluster, job_facts(job), batch, replicas=replicas)
+
+
+def time_of(
+    model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batch: tuple[int, int, int], *, replicas: int = 1
+) -> StepTime | None:
+    """The same from a job's facts, which plans that differ in their batch share.
+
+    Args:
+        model: The architecture.
+        cluster: The hardware.
+        facts: Of the job.
+        batch: Sequences per GPU, tokens of each, micro-steps.
+        replicas: See :func:`step_time`.
+    """
+    gpu = cluster.gpu
     if gpu is None:
         return None
-    job = plan.job
-    compute = _compute(plan.model, gpu, _compute_job(job))
-    moved = traffic(plan, replicas)
-    parts, hidden = _parts(compute, moved, job.grad_accum, _optimizer_seconds(plan, gpu))
+    micro_batch, seq_len, grad_accum = batch
+    compute = _compute(model, gpu, _code_of(facts), micro_batch, seq_len)
+    moved, optimizer = _around(model, cluster, gpu, facts, grad_accum, replicas)
+    copies = checkpoint_copies(model, gpu, facts.job, batch) if facts.job.checkpointing.offloaded else 0.0
+    parts, hidden = _parts(compute, moved, copies, grad_accum, optimizer)
     seconds = sum(parts.values())
-    tokens = job.micro_batch * job.seq_len * job.grad_accum
-    peak = rates.peak_flops(gpu, job.precision)
+    tokens = micro_batch * seq_len * grad_accum
+    peak = rates.peak_flops(gpu, facts.job.precision)
     return StepTime(
         step_seconds=seconds,
         tokens_per_second_per_gpu=tokens / seconds,
         bound_by=_bound(parts, moved.over),
         parts=parts,
         hidden_seconds=hidden,
-        model_flops_share=compute.model_flops * job.grad_accum / (seconds * peak),
-        hardware_flops_share=(compute.model_flops + compute.recomputed_flops) * job.grad_accum / (seconds * peak),
+        model_flops_share=compute.model_flops * grad_accum / (seconds * peak),
+        hardware_flops_share=(compute.model_flops + compute.recomputed_flops) * grad_accum / (seconds * peak),
     )
 
 
-def _parts(compute: Compute, moved: Traffic, micro: int, optimizer: float) -> tuple[dict[str, float], float]:
+def _parts(
+    compute: Compute, moved: Traffic, checkpoints: float, micro: int, optimizer: float
+) -> tuple[dict[str, float], float]:
     """Seconds by cause, and the seconds that stay hidden."""
     busy = micro * (compute.matmul + compute.attention + compute.elementwise)
     launch = max(0.0, micro * compute.launch - busy)
     collectives, hidden_ring = _beside(busy + launch, moved.forward_backward)
-    copies, hidden_copies = _beside(busy + launch, moved.host_overlapped)
+    copies, hidden_copies = _beside(busy + launch, moved.host_overlapped + checkpoints)
     nvme = max(moved.nvme - moved.cpu_optimizer, 0.0)
     return {
         "matmul": micro * compute.matmul,

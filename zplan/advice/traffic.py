@@ -8,7 +8,7 @@ from zplan.advice import rates
 from zplan.advice.work import recomputed_share
 from zplan.memory.params import Layout, layout
 from zplan.memory.states import state_sizes
-from zplan.spec import ClusterSpec, Engine, Offload, OffloadTo, Plan, Quantize
+from zplan.spec import ClusterSpec, Engine, GpuSpec, Job, ModelSpec, Offload, OffloadTo, Plan, Quantize
 
 QUANTIZED_BYTES = {Quantize.NF4: 0.5625, Quantize.NF4_DOUBLE: 0.516, Quantize.INT8: 1.0}
 """Bytes per element of frozen base weights, block constants included (arXiv:2305.14314; arXiv:2208.07339)."""
@@ -27,7 +27,7 @@ class Traffic:
     volume_elements: float
     """Elements that one rank sends per step, in units of P."""
     host_overlapped: float
-    """Copies between GPU and host beside forward and backward."""
+    """Copies between GPU and host beside forward and backward, but for offloaded checkpoints."""
     host_boundary: float
     """Copies around the optimizer step."""
     cpu_optimizer: float
@@ -183,18 +183,22 @@ def _offload(plan: Plan, groups: Layout) -> tuple[float, float, float, float]:
     return overlapped, boundary, cpu, nvme
 
 
-def _checkpoint_copies(plan: Plan) -> float:
-    """Seconds of copying checkpointed blocks' inputs to the host in forward and back in backward, beside computation.
+def checkpoint_copies(model: ModelSpec, gpu: GpuSpec, job: Job, batch: tuple[int, int, int]) -> float:
+    """Seconds of copying offloaded checkpoints to the host in forward and back in backward, beside computation.
 
-    Formula: 2 T h bytes per checkpointed block, out and in.
+    Formula: 2 T h bytes per checkpointed block, out and in, in each micro-step.
     Source: torchtune ``training/_activation_offloading.py`` (a stream of its own).
+
+    Args:
+        model: The architecture.
+        gpu: The card.
+        job: Which blocks are checkpointed.
+        batch: Sequences per GPU, tokens of each, micro-steps.
     """
-    job, gpu = plan.job, plan.cluster.gpu
-    if not job.checkpointing.offloaded or gpu is None:
-        return 0.0
-    blocks = plan.model.num_layers * recomputed_share(plan.model, job)
-    once = 2.0 * job.micro_batch * job.seq_len * plan.model.hidden_size * blocks
-    return job.grad_accum * 2 * once / rates.host_link_rate(gpu)
+    micro_batch, seq_len, grad_accum = batch
+    blocks = model.num_layers * recomputed_share(model, job)
+    once = 2.0 * micro_batch * seq_len * model.hidden_size * blocks
+    return grad_accum * 2 * once / rates.host_link_rate(gpu)
 
 
 def _held_bytes(plan: Plan) -> float:
@@ -217,12 +221,11 @@ def _between_replicas(plan: Plan, groups: Layout, replicas: int) -> float:
 
 
 def traffic(plan: Plan, replicas: int = 1) -> Traffic:
-    """Seconds of communication in one optimizer step of a plan with a known card."""
+    """Seconds of communication in one optimizer step of a plan with a known card; micro-batch and length don't change it."""
     groups = layout(plan.model, plan.job.lora)
     overlapped, exposed = _collectives(plan, groups)
     overlapped += _between_replicas(plan, groups, replicas)
     host_overlapped, host_boundary, cpu, nvme = _offload(plan, groups)
-    host_overlapped += _checkpoint_copies(plan)
     return Traffic(
         forward_backward=overlapped,
         boundary=exposed,
