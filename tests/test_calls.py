@@ -13,7 +13,7 @@ from zplan.memory.activations.store import FOLDER, section, stored
 from zplan.memory.engines.call_guess import guessed, with_adapters
 from zplan.memory.engines.call_orders import ORDERS
 from zplan.memory.engines.calls import Word, leaf_module, model_ops, words
-from zplan.memory.engines.prefetch import replay
+from zplan.memory.engines.prefetch import Coordinator, replay, trace_of
 from zplan.memory.engines.zero3_gather import weights_of
 from zplan.memory.facts import job_facts
 from zplan.memory.params import Piece, Tensor, layout
@@ -108,8 +108,10 @@ def test_the_replay_holds_what_the_engine_held_after_every_hook(row: dict[str, A
     orders, groups = grad_orders(plan.model, facts.code), layout(plan.model, plan.job.lora)
     options = plan.job.deepspeed
     pieces = model_ops(groups, orders, options.param_persistence_threshold)
-    again = [orders.checkpointed[variant] for variant in orders.layers]
-    held = [item.size for item in replay(pieces, again, options, weights_of(groups, options, facts.states.param, 4))]
+    trace = trace_of(pieces)
+    kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
+    weights = weights_of(groups, options, facts.states.param, 4)
+    held = [item.size for item in replay(trace, Coordinator(trace, weights, options, kept))]
     assert held == row["gathered"]
 
 

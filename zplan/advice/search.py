@@ -28,7 +28,8 @@ from zplan.advice.work import recomputed_share
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.facts import job_facts
-from zplan.memory.moments import Estimate
+from zplan.memory.moments import Estimate, TermKey
+from zplan.memory.shapes import stored_bytes
 from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, ModelSpec, Offload, Plan
 
 Pair = tuple[int, int]
@@ -172,7 +173,7 @@ class _Search:
         while True:
             settings = self.settings(strategy)
             try:
-                return settings, *self.largest(replace(settings[-1], checkpointing=self.savers[-1]))
+                return settings, *self.largest(replace(settings[-1], checkpointing=self.savers[-1]), self.pairs)
             except ZplanError:
                 loss = settings[-1].loss
                 if self.question.pins.loss is not None or loss is Loss.STANDARD:
@@ -189,13 +190,22 @@ class _Search:
         self.priced += 1
         return estimate(plan)
 
-    def largest(self, job: Job) -> tuple[list[Pair], Estimate]:
+    def hopeful(self, job: Job, pairs: Sequence[Pair], states_bytes: int) -> list[Pair]:
+        """Those micro-batches with which states and what the blocks keep leave the card room for something else."""
+        model, capacity = self.question.base.model, self.question.base.cluster.gpu_capacity_bytes
+        if capacity is None:
+            return list(pairs)
+        # Blocks keep the same whatever the loss; whole logits have the simplest code.
+        code = job_facts(replace(job, loss=Loss.STANDARD)).code
+        return [one for one in pairs if states_bytes + stored_bytes(model, code, one[0], job.seq_len) <= capacity]
+
+    def largest(self, job: Job, pairs: Sequence[Pair]) -> tuple[list[Pair], Estimate]:
         """Micro-batches with which a setting is accepted, and its smallest estimate."""
         accepted: list[Pair] = []
         least: Estimate | None = None
         # Accumulating costs memory of its own, so that memory is monotone among the pairs with it and among those
         # without.
-        for group in ([p for p in self.pairs if p[1] > 1], [p for p in self.pairs if p[1] == 1]):
+        for group in ([p for p in pairs if p[1] > 1], [p for p in pairs if p[1] == 1]):
             if not group:
                 continue
             first = self.memory(self.plan(job, group[0]))
@@ -269,19 +279,25 @@ def _order(candidate: _Candidate) -> Rank:
     return candidate.order
 
 
+STATES = (TermKey.PARAMS, TermKey.MASTER, TermKey.OPTIMIZER)
+"""Held through the whole step by every plan of a strategy, and least by its leanest."""
+
+
 def _explore(search: _Search, strategy: Strategy) -> Outcome:
     """Finds the best plan of one strategy."""
     # What does not fit with everything recomputed and the leanest setting does not fit at all.
     settings, leanest, smallest = search.leanest(strategy)
     frugal, swift = settings[-1], settings[0]
     search.decided += len(settings) * len(search.savers) * len(search.pairs)
+    states = sum(smallest.steady.get(key, 0) for key in STATES)
     best: tuple[Rank, Priced] | None = None
-    for saver in search.savers if leanest else ():
-        bound = min(_bounds(search, strategy, swift, saver, leanest))
+    # The most promising level first, so that others need not be looked at.
+    for bound, number, hopeful in sorted(_bounds(search, strategy, swift, leanest, states)):
+        saver = search.savers[number]
         if best is not None and bound >= best[0]:
-            continue
+            break
         last = saver == search.savers[-1]
-        pairs = leanest if last else search.largest(replace(frugal, checkpointing=saver))[0]
+        pairs = hopeful if last else search.largest(replace(frugal, checkpointing=saver), hopeful)[0]
         failed: list[tuple[float, ...]] = []
         for candidate in search.candidates(strategy, settings, saver, pairs):
             if best is not None and candidate.order >= best[0]:
@@ -298,11 +314,19 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
     return Outcome(strategy, None, Priced(smallest.plan, smallest, step_time(smallest.plan), strategy))
 
 
-def _bounds(search: _Search, strategy: Strategy, swift: Job, saver: Checkpointing, pairs: Sequence[Pair]) -> list[Rank]:
-    """Ranks that no plan at this level of checkpointing beats: its fastest setting with each batch that can fit."""
-    job = replace(swift, checkpointing=saver)
-    order = _Order(search.question.base.model, job, strategy)
-    return [order.rank(micro, time) for (micro, _), time in zip(pairs, search.times(job, pairs), strict=True)]
+def _bounds(
+    search: _Search, strategy: Strategy, swift: Job, pairs: Sequence[Pair], states_bytes: int
+) -> list[tuple[Rank, int, list[Pair]]]:
+    """Ranks that no plan at a level of checkpointing beats: its fastest setting with each batch that can fit; and these."""
+    found = []
+    for number, saver in enumerate(search.savers):
+        job = replace(swift, checkpointing=saver)
+        hopeful = search.hopeful(job, pairs, states_bytes)
+        order = _Order(search.question.base.model, job, strategy)
+        ranks = [order.rank(one[0], time) for one, time in zip(hopeful, search.times(job, hopeful), strict=True)]
+        if ranks:
+            found.append((min(ranks), number, hopeful))
+    return found
 
 
 def search(question: Question, only: Sequence[Strategy] | None = None, accept: Accept | None = None) -> SearchResult:

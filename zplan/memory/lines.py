@@ -180,6 +180,11 @@ class Lines:
             sums.append((slope0 + slope, start0 + start))
         return sums
 
+    def stored_bytes(self, tokens: int) -> int:
+        """What all blocks keep for backward."""
+        slope, start = self._below[0][-1]
+        return slope * tokens + start
+
     def found(self, track: Track, forward: bool) -> _Found:
         """What a track comes to."""
         known = self.memo[forward].get(track)

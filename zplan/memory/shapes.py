@@ -141,3 +141,17 @@ def batch_shape(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Bat
     if lines is None:
         return ByStack(build_stack(model, facts, batch, seq))
     return ByLines(lines, model, facts, batch, seq)
+
+
+def stored_bytes(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> int:
+    """What a model's blocks keep for backward, which every plan holds at once beside its states; 0 where that takes longer to say.
+
+    Args:
+        model: The architecture.
+        facts: Which code runs.
+        batch: Sequences per GPU.
+        seq: Tokens per sequence.
+    """
+    flash = attention_of(model, facts.job, seq) is Attention.FLASH
+    lines = draw_lines(model, facts, seq) if flash else None
+    return 0 if lines is None else lines.stored_bytes(batch * seq)

@@ -9,7 +9,7 @@ Source: DeepSpeed 0.19 ``runtime/zero/partitioned_param_coordinator.py`` (``fetc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,10 +54,10 @@ class _Group:
         self.used = False
 
 
-_ABSENT, _GATHERED = 0, 1
+ABSENT, _GATHERED = 0, 1
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """One call in the trace of a step."""
 
     backward: bool
@@ -67,18 +67,18 @@ class _Step(NamedTuple):
     offset: int
 
 
-class _Coordinator:
+class Coordinator:
     """The state of the coordinator over one forward and backward pass."""
 
     def __init__(
-        self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
+        self, trace: Sequence[Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
     ) -> None:
         self.weights, self.options, self.kept = weights, options, kept
         self.available = 0
         """Elements gathered, as the coordinator counts them."""
         self.bytes = 0
         """Bytes of gathered tensors, of flat buffers beside copies made from them, and of views that outlive a release."""
-        self.status = [_ABSENT] * len(weights.numel)
+        self.status = [ABSENT] * len(weights.numel)
         self.active: dict[int, set[tuple[int, int]]] = {}
         """Modules that a tensor is gathered for."""
         self.in_flight: dict[int, _Group] = {}
@@ -98,7 +98,7 @@ class _Coordinator:
             if step.op.begins:
                 self._record(step)
 
-    def _record(self, step: _Step) -> None:
+    def _record(self, step: Step) -> None:
         number, op = len(self.walked) - 1, step.op
         for place in op.own:
             self.queue.append((place + step.offset, number))
@@ -133,7 +133,7 @@ class _Coordinator:
         if not group.left:
             self.bytes -= group.flat
 
-    def fetch(self, step: _Step) -> None:
+    def fetch(self, step: Step) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
         op, module = step.op, (step.number, step.op.module)
         if step.backward and not op.again:
@@ -145,8 +145,8 @@ class _Coordinator:
             self._prefetch(limit)
         self.step += 1
 
-    def _fetch_own(self, own: list[int], step: _Step, module: tuple[int, int]) -> None:
-        if absent := [place for place in own if self.status[place] == _ABSENT]:
+    def _fetch_own(self, own: list[int], step: Step, module: tuple[int, int]) -> None:
+        if absent := [place for place in own if self.status[place] == ABSENT]:
             self._gather(absent)
         missing = 0
         for place in own:
@@ -171,14 +171,14 @@ class _Coordinator:
             place, last_use = queue[position]
             position += 1
             fetched_for[place] = max(fetched_for[place], last_use)
-            if status[place] == _ABSENT and place not in chosen:
+            if status[place] == ABSENT and place not in chosen:
                 chosen.append(place)
                 prefetching += numel[place]
         self.position = position
         if chosen:
             self._gather(chosen)
 
-    def _used_again(self, place: int, step: _Step) -> bool:
+    def _used_again(self, place: int, step: Step) -> bool:
         """Whether a tensor is used again within the reuse distance.
 
         After a leaf, modules count with all their children (``iter_params(module, recurse=...)``).
@@ -193,7 +193,7 @@ class _Coordinator:
                 return self.walked[following] - self.walked[now] < limit
         return False
 
-    def release(self, step: _Step) -> None:
+    def release(self, step: Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
         op, module = step.op, (step.number, step.op.module)
         own = [place + step.offset for place in op.own]
@@ -210,7 +210,7 @@ class _Coordinator:
             self.active[place].discard(module)
         for place in free:
             if self.status[place] == _GATHERED and place not in self.in_flight and not self.active[place]:
-                self.status[place] = _ABSENT
+                self.status[place] = ABSENT
                 self.available -= self.weights.numel[place]
                 if saved and place in self.weights.stashed:
                     self.views[place] = self.weights.sizes[place]
@@ -218,26 +218,30 @@ class _Coordinator:
                     self.bytes -= self.weights.sizes[place]
 
 
+def trace_of(pieces: Sequence[Ops]) -> list[Step]:
+    """All calls of a step in order: forward, then backward."""
+    trace = [Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
+    for number in range(len(pieces) - 1, -1, -1):
+        trace += [Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+    return trace
+
+
 def replay(
-    pieces: Sequence[Ops], checkpointed: Sequence[bool], options: DeepSpeedOptions, weights: Weights
+    trace: Sequence[Step], coordinator: Coordinator, before: Callable[[Step], None] | None = None
 ) -> Iterator[Held]:
     """Replays one traced forward and backward pass.
 
     Args:
-        pieces: Calls of stem, blocks and head in forward order.
-        checkpointed: For each block whether it is recomputed in backward.
-        options: Limits of the coordinator.
-        weights: All parameters.
+        trace: The calls.
+        coordinator: Made for them.
+        before: Told of every call before it happens.
 
     Yields:
         After the beginning and the end of every call the bytes that are gathered, or still held by autograd.
     """
-    trace = [_Step(False, n, op, piece.offset) for n, piece in enumerate(pieces) for op in piece.forward]
-    for number in range(len(pieces) - 1, -1, -1):
-        trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
-    kept = [False, *(not again for again in checkpointed), False]
-    coordinator = _Coordinator(trace, weights, options, kept)
     for step in trace:
+        if before is not None:
+            before(step)
         if step.op.begins:
             coordinator.fetch(step)
         else:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import model_ops
-from zplan.memory.engines.prefetch import _ABSENT, Held, Weights, _Coordinator, _Step
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Held, Step, Weights, trace_of
 from zplan.memory.engines.walk import GradOrders, constant_track
 from zplan.memory.engines.zero3_gather import PieceLevels, track_of, weights_of
 from zplan.memory.params import Layout, keeps_fp32_adapters
@@ -23,7 +23,7 @@ BATCHES = 2
 """Batches that are replayed; the last one counts."""
 
 
-class _Evaluation(_Coordinator):
+class _Evaluation(Coordinator):
     """A coordinator whose passes end after forward.
 
     What a module's end releases is decided once, in the first pass with a trace, and remembered (``__params_to_release`` has an
@@ -31,12 +31,12 @@ class _Evaluation(_Coordinator):
     """
 
     def __init__(
-        self, trace: Sequence[_Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
+        self, trace: Sequence[Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
     ) -> None:
         super().__init__(trace, weights, options, kept)
         self.decided: dict[tuple[int, int, int], list[int]] = {}
 
-    def release(self, step: _Step) -> None:
+    def release(self, step: Step) -> None:
         """Releases what was decided the first time."""
         module = (step.number, step.op.module)
         own = [place + step.offset for place in step.op.own]
@@ -47,8 +47,8 @@ class _Evaluation(_Coordinator):
         for place in own:
             self.active[place].discard(module)
         for place in free:
-            if self.status[place] != _ABSENT and place not in self.in_flight and not self.active[place]:
-                self.status[place] = _ABSENT
+            if self.status[place] != ABSENT and place not in self.in_flight and not self.active[place]:
+                self.status[place] = ABSENT
                 self.available -= self.weights.numel[place]
                 self.bytes -= self.weights.sizes[place]
 
@@ -56,7 +56,7 @@ class _Evaluation(_Coordinator):
         """The next batch: what is in flight is released, what was left gathered stays, and is no longer counted."""
         for place in list(self.in_flight):
             self._wait(place)
-            self.status[place] = _ABSENT
+            self.status[place] = ABSENT
             self.bytes -= self.weights.sizes[place]
         self.available = self.position = self.step = 0
         self.fetched_for = [-1] * len(self.fetched_for)
@@ -75,10 +75,8 @@ def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: State
     if ranks == 1 and job.offload is not Offload.ALL:
         return constant_track(groups, orders, level())
     pieces = model_ops(groups, orders, job.deepspeed.param_persistence_threshold)
-    forward = [_Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
-    trace = list(forward)
-    for number in range(len(pieces) - 1, -1, -1):
-        trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+    trace = trace_of(pieces)
+    forward = [step for step in trace if not step.backward]
     adapter_bytes = 4 if keeps_fp32_adapters(job) else states.param
     weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
     # Nothing is kept by autograd.

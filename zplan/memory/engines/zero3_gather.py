@@ -9,9 +9,10 @@ from functools import lru_cache
 
 from zplan.memory.activations.find import module_of
 from zplan.memory.activations.heads import HEAD_MODULE
-from zplan.memory.engines.calls import implementation_of, in_chunks, model_ops
-from zplan.memory.engines.prefetch import Held, Weights, replay
+from zplan.memory.engines.calls import Ops, implementation_of, in_chunks, model_ops
+from zplan.memory.engines.prefetch import Coordinator, Held, Weights, replay, trace_of
 from zplan.memory.engines.walk import GradOrders
+from zplan.memory.engines.zero3_short import Short, Watch, shortened, stretched
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, level, own_backward
@@ -28,14 +29,53 @@ def gathered_tracks(
     chunks: int = 1,
 ) -> tuple[Track, Track]:
     """The coordinator's replay of a step as tracks, forward and backward; the head is called once per chunk of the loss."""
+    short = shortened(groups, orders, options)
+    found = None if short is None else _replayed_short(short, options, element_bytes, adapter_bytes, chunks)
+    if found is None:
+        found = _replayed(groups, orders, options, element_bytes, adapter_bytes, chunks)
+    return track_of(False, found, orders), track_of(True, found, orders)
+
+
+def _calls(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, chunks: int) -> tuple[list[Ops], list[bool]]:
+    """Calls of each piece, and whether autograd keeps what it computes."""
     pieces = model_ops(groups, orders, options.param_persistence_threshold)
     pieces[-1] = in_chunks(pieces[-1], chunks, HEAD_MODULE)
-    checkpointed = [orders.checkpointed[variant] for variant in orders.layers]
-    levels = PieceLevels()
+    return pieces, [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
+
+
+def _replayed(
+    groups: Layout,
+    orders: GradOrders,
+    options: DeepSpeedOptions,
+    element_bytes: int,
+    adapter_bytes: int,
+    chunks: int,
+) -> PieceLevels:
+    pieces, kept = _calls(groups, orders, options, chunks)
+    trace, levels = trace_of(pieces), PieceLevels()
     weights = weights_of(groups, options, element_bytes, adapter_bytes)
-    for held in replay(pieces, checkpointed, options, weights):
+    for held in replay(trace, Coordinator(trace, weights, options, kept)):
         levels.add(held)
-    return track_of(False, levels, orders), track_of(True, levels, orders)
+    return levels
+
+
+def _replayed_short(
+    short: Short, options: DeepSpeedOptions, element_bytes: int, adapter_bytes: int, chunks: int
+) -> PieceLevels | None:
+    """The whole model's levels from the replay of a short one; None where that does not stand for it."""
+    pieces, kept = _calls(short.groups, short.orders, options, chunks)
+    trace, levels = trace_of(pieces), PieceLevels()
+    weights = weights_of(short.groups, options, element_bytes, adapter_bytes)
+    watch = Watch(short, pieces, trace, weights, options, kept)
+    if watch.hopeless:
+        return None
+    for held in replay(trace, watch.coordinator, watch.before):
+        levels.add(held)
+    sources = watch.sources()
+    if sources is None:
+        return None
+    levels.found = stretched(levels.found, sources, len(short.orders.layers))
+    return levels
 
 
 class PieceLevels:

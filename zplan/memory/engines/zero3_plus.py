@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import model_ops
-from zplan.memory.engines.prefetch import _ABSENT, Held, Weights, _Coordinator, _Step
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Held, Step, Weights, trace_of
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero3_gather import PieceLevels
 from zplan.memory.moments import Moment, TermKey
@@ -32,12 +32,12 @@ def secondary_total(tensors: Sequence[Tensor], job: Job, ranks: int) -> int:
     return sum(zero3_secondary_numel(tensor.numel, ranks, job.hpz) for tensor in tensors)
 
 
-class _Plus(_Coordinator):
+class _Plus(Coordinator):
     """The coordinator, and what ZeRO++ holds beside the gathered weights."""
 
     def __init__(
         self,
-        trace: Sequence[_Step],
+        trace: Sequence[Step],
         weights: Weights,
         options: DeepSpeedOptions,
         kept: Sequence[bool],
@@ -50,14 +50,14 @@ class _Plus(_Coordinator):
         """Tensors with one: made when they are first released, dropped after the step; those of frozen weights are steady."""
         self.secondary = 0
 
-    def release(self, step: _Step) -> None:
+    def release(self, step: Step) -> None:
         """Released tensors leave a secondary partition."""
         before = self.available
         super().release(step)
         if self.available == before:
             return
         for place in (place + step.offset for place in step.op.own):
-            if self.status[place] == _ABSENT and place not in self.seen:
+            if self.status[place] == ABSENT and place not in self.seen:
                 self.seen.add(place)
                 self.secondary += self.sizes[place]
 
@@ -91,9 +91,7 @@ def plus_tracks(
         ranks: N.
     """
     pieces = model_ops(groups, orders, job.deepspeed.param_persistence_threshold)
-    trace = [_Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
-    for number in range(len(pieces) - 1, -1, -1):
-        trace += [_Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+    trace = trace_of(pieces)
     kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
     on_gpu = job.offload is not Offload.ALL
     sizes = [element_bytes * zero3_secondary_numel(numel, ranks, job.hpz) if on_gpu else 0 for numel in weights.numel]

@@ -1,0 +1,103 @@
+"""The replay of a model with few of its equal layers says the same as that of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from zplan.inputs.model import resolve_model
+from zplan.memory.engines import zero3_gather
+from zplan.memory.engines.zero3_short import shortened
+from zplan.memory.facts import job_facts
+from zplan.memory.params import layout
+from zplan.memory.stack import grad_orders
+from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Lora, ModelSpec
+
+CHECKPOINTING = {
+    "none": Checkpointing(),
+    "full": Checkpointing(kind="full"),
+    "every second": Checkpointing(kind="every-k", every=2),
+    "every third": Checkpointing(kind="every-k", every=3),
+    "every fourth": Checkpointing(kind="every-k", every=4),
+}
+OPTIONS = {
+    "default": DeepSpeedOptions(),
+    "as transformers fills auto": DeepSpeedOptions(prefetch_bucket_size=15_099_494, param_persistence_threshold=40_960),
+    "no prefetch": DeepSpeedOptions(prefetch_bucket_size=0),
+    "far prefetch": DeepSpeedOptions(prefetch_bucket_size=600_000_000),
+    "little alive": DeepSpeedOptions(max_live_parameters=150_000_000),
+    "no reuse": DeepSpeedOptions(max_reuse_distance=0),
+    "near reuse": DeepSpeedOptions(max_reuse_distance=300_000_000),
+    "all persistent": DeepSpeedOptions(param_persistence_threshold=20_000_000),
+    "odd": DeepSpeedOptions(
+        prefetch_bucket_size=77_777_777, max_reuse_distance=555_555_555, max_live_parameters=444_444_444
+    ),
+}
+MODELS = {
+    "llama-2-70b": None,
+    "llama-2-7b": None,
+    "gemma-2-9b": None,
+    "gemma-3-27b": None,
+    "qwen3-32b": None,
+    "gpt2-xl": None,
+    "opt-13b": None,
+    "mixtral-8x7b": None,
+    "llama-3.1-8b": Lora(rank=16),
+    "qwen2.5-14b": Lora(rank=64),
+}
+
+
+def both(
+    model: ModelSpec, job: Job, chunks: int = 1
+) -> tuple[zero3_gather.PieceLevels | None, zero3_gather.PieceLevels]:
+    """Levels of the short model's replay, where it stands for the whole, and of the whole one."""
+    groups, orders = layout(model, job.lora), grad_orders(model, job_facts(job).code)
+    short = shortened(groups, orders, job.deepspeed)
+    found = short and zero3_gather._replayed_short(short, job.deepspeed, 2, 4, chunks)
+    return found, zero3_gather._replayed(groups, orders, job.deepspeed, 2, 4, chunks)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("saver", CHECKPOINTING)
+def test_a_short_replay_says_the_same(name: str, saver: str) -> None:
+    model = resolve_model(params=None, model=name)
+    for words in OPTIONS.values():
+        job = Job(stage=3, lora=MODELS[name], checkpointing=CHECKPOINTING[saver], deepspeed=words)
+        for chunks in (1, 8):
+            found, whole = both(model, job, chunks)
+            assert found is None or found.found == whole.found
+
+
+ANSWERED = {
+    ("llama-2-70b", "none", "default"),
+    ("llama-2-70b", "full", "default"),
+    ("llama-2-70b", "every fourth", "default"),
+    ("llama-2-7b", "none", "default"),
+    ("llama-2-7b", "full", "as transformers fills auto"),
+    ("llama-2-7b", "every second", "near reuse"),
+    ("gemma-3-27b", "full", "no reuse"),
+    ("qwen3-32b", "none", "far prefetch"),
+    ("opt-13b", "full", "little alive"),
+}
+
+
+@pytest.mark.parametrize(("name", "saver", "words"), sorted(ANSWERED))
+def test_common_models_are_replayed_short(name: str, saver: str, words: str) -> None:
+    job = Job(stage=3, checkpointing=CHECKPOINTING[saver], deepspeed=OPTIONS[words])
+    found, whole = both(resolve_model(params=None, model=name), job)
+    assert found is not None
+    assert found.found == whole.found
+
+
+def test_what_outlives_a_release_is_replayed_whole() -> None:
+    # Falcon's views pile up layer by layer, and a mixture of experts looks as far as the model is long.
+    for name in ("falcon-40b", "mixtral-8x22b"):
+        found, _ = both(resolve_model(params=None, model=name), Job(stage=3))
+        assert found is None
+
+
+def test_few_layers_are_not_cut() -> None:
+    model = resolve_model(params=None, model="llama-2-7b")
+    groups, orders = layout(model), grad_orders(model, job_facts(Job(stage=3)).code)
+    assert shortened(groups, orders, replace(DeepSpeedOptions(), max_reuse_distance=10**12)) is None

@@ -1,0 +1,207 @@
+"""Stage 3's replay of a model with many equal layers, from one with few of them.
+
+The coordinator looks a bounded way ahead: as far as it prefetches, and as far as a tensor counts as used again. Between the first
+layers and those near the turn from forward to backward it therefore does the same thing layer after layer. Where it is in the
+same state at the beginning of two equal stretches of layers, and nothing that it decided before the second looked past its
+beginning, any number of such stretches could stand between them. So a model with a few layers is replayed, and what happens in a
+stretch holds for those that were left out; where no such place is found, all layers are replayed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from zplan.memory.engines.calls import Ops
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step, Weights
+from zplan.memory.engines.walk import GradOrders, piece_offsets
+from zplan.memory.params import Layout
+from zplan.spec import DeepSpeedOptions
+
+LONGEST_PERIOD = 8
+"""Layers: no architecture alternates over more."""
+SETTLING = 2
+"""Stretches beyond those that the coordinator reaches over: in them it settles into its rhythm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A model with fewer layers."""
+
+    groups: Layout
+    orders: GradOrders
+    lead: int
+    """Layers before the equal stretches begin; the first layer is always one of them, since its backward ends earlier."""
+    period: int
+    """Layers of a stretch."""
+    removed: int
+    """Layers left out: whole stretches."""
+
+
+def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> Short | None:
+    """A model of at most half the layers, whose replay may stand for the whole model's; None where it would be longer."""
+    layers, best = orders.layers, None
+    for period in range(1, min(LONGEST_PERIOD, len(layers) // 2) + 1):
+        lead = next((i + 1 for i in range(len(layers) - period - 1, 0, -1) if layers[i] != layers[i + period]), 1)
+        if len(layers) - lead < 2 * period:
+            continue
+        numel = sum(groups.kinds[groups.layers[lead + i]].numel for i in range(period))
+        reach = options.max_reuse_distance + options.max_live_parameters
+        removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + SETTLING)
+        if 2 * removed * period >= len(layers) and (best is None or removed * period > best.removed):
+            rest = slice(lead, len(layers) - removed * period)
+            kept = replace(orders, layers=(*layers[:lead], *layers[rest]))
+            fewer = replace(groups, layers=(*groups.layers[:lead], *groups.layers[rest]))
+            best = Short(fewer, kept, lead, period, removed * period)
+    return best
+
+
+class _Watched(Coordinator):
+    """A coordinator that notes what it decided by looking ahead, and its state where blocks begin."""
+
+    def __init__(
+        self, trace: Sequence[Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
+    ) -> None:
+        super().__init__(trace, weights, options, kept)
+        self.kept_for: list[tuple[int, int]] = []
+        """(step, later step) of tensors that were kept for a later use."""
+        self.recorded = [number for _, number in self.queue]
+
+    def _used_again(self, place: int, step: Step) -> bool:
+        again = super()._used_again(place, step)
+        if again:
+            self.kept_for.append((self.step, next(use for use in self.uses[place] if use >= self.step)))
+        return again
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """The beginning of a block in one direction."""
+
+    step: int
+    position: int
+    state: object
+
+
+class Watch:
+    """Finds where stretches can be put in, in forward and in backward.
+
+    Args:
+        short: The model that is replayed.
+        pieces: Calls of its pieces.
+        trace: Its calls.
+        weights: Its parameters.
+        options: Limits of the coordinator.
+        kept: For each piece whether autograd keeps its tensors.
+    """
+
+    def __init__(
+        self,
+        short: Short,
+        pieces: Sequence[Ops],
+        trace: Sequence[Step],
+        weights: Weights,
+        options: DeepSpeedOptions,
+        kept: Sequence[bool],
+    ) -> None:
+        self.coordinator = _Watched(trace, weights, options, kept)
+        self._short, self._layers = short, len(short.orders.layers)
+        offsets, self._end = piece_offsets(short.groups)
+        self._offsets, self._first = offsets, offsets[short.lead]
+        self._begins: tuple[dict[int, _Begin], dict[int, _Begin]] = ({}, {})
+        self._leaves = bool(weights.stashed) or any(op.leaf for piece in pieces for op in piece.forward)
+
+    @property
+    def hopeless(self) -> bool:
+        """Views that outlive a release pile up layer by layer; leaves look as far as the model is long."""
+        return self._leaves
+
+    def before(self, step: Step) -> None:
+        """Notes the state before a call, where it is the first of a block in the stretches, or of what comes after them."""
+        layer, begins = step.number - 1, self._begins[step.backward]
+        if layer not in begins:
+            inside = self._short.lead <= layer < self._layers
+            state = self._state(step.number, self._offsets[layer]) if inside else None
+            begins[layer] = _Begin(self.coordinator.step, self.coordinator.position, state)
+
+    def _state(self, number: int, base: int) -> object:
+        """All that the coordinator's next decisions depend on, with places and calls counted from a block's own."""
+        one = self.coordinator
+
+        def place(at: int) -> tuple[bool, int]:
+            inside = self._first <= at < self._end
+            return inside, at - base if inside else at
+
+        def module(which: tuple[int, int]) -> tuple[bool, int, int]:
+            inside = self._short.lead < which[0] <= self._layers
+            return inside, which[0] - number if inside else which[0], which[1]
+
+        groups: dict[int, tuple[Any, list[tuple[bool, int]]]] = {}
+        for at, group in one.in_flight.items():
+            groups.setdefault(id(group), (group, []))[1].append(place(at))
+        tensors = {
+            (place(at), status, max(known - one.step, -1))
+            for at, (status, known) in enumerate(zip(one.status, one.fetched_for, strict=True))
+            if status != ABSENT or known >= one.step
+        }
+        return (
+            one.position - bisect_left(one.recorded, one.step),
+            one.available,
+            one.bytes,
+            tensors,
+            {(tuple(sorted(members)), group.left, group.used, group.flat) for group, members in groups.values()},
+            {(place(at), frozenset(map(module, users))) for at, users in one.active.items() if users},
+            [module(which) for which in one.running] if one.weights.frozen else (),
+            {module(owner): sorted(map(place, places)) for owner, places in one.again.items()},
+        )
+
+    def _same(self, backward: bool, pairs: Sequence[tuple[int, int]], after: int) -> tuple[int, int] | None:
+        """The first pair of layers at which the coordinator's states are equal, and that no decision looked past.
+
+        Args:
+            backward: The direction.
+            pairs: (layer, layer that begins one stretch later).
+            after: What comes when the stretches are over.
+        """
+        begins = self._begins[backward]
+        for one, other in pairs:
+            begin = begins[other]
+            if begin.state != begins[one].state or begin.position > bisect_left(
+                self.coordinator.recorded, begins[after].step
+            ):
+                continue
+            if not any(now < begin.step <= later for now, later in self.coordinator.kept_for):
+                return one, other
+        return None
+
+    def sources(self) -> tuple[dict[int, int], dict[int, int]] | None:
+        """For each layer of the whole model the layer whose forward, and whose backward, is like its own; None: none found."""
+        lead, period, removed = self._short.lead, self._short.period, self._short.removed
+        last, whole = self._layers - 1, range(self._layers + removed)
+        up = [(layer, layer + period) for layer in range(lead, last - period + 1)]
+        down = [(layer, layer - period) for layer in range(last, lead + period - 1, -1)]
+        ahead, back = self._same(False, up, last + 1), self._same(True, down, lead - 1)
+        if ahead is None or back is None:
+            return None
+        forward = {
+            i: i if i < ahead[1] else ahead[0] + (i - ahead[1]) % period if i < ahead[1] + removed else i - removed
+            for i in whole
+        }
+        top = back[1] + removed
+        backward = {i: i - removed if i > top else back[0] - (top - i) % period if i > back[1] else i for i in whole}
+        return forward, backward
+
+
+def stretched(
+    found: Mapping[tuple[bool, int], dict[str, int]], sources: tuple[Mapping[int, int], Mapping[int, int]], layers: int
+) -> dict[tuple[bool, int], dict[str, int]]:
+    """What was found for the pieces of the short model, for those of the whole one."""
+    whole: dict[tuple[bool, int], dict[str, int]] = {}
+    for backward, source in zip((False, True), sources, strict=True):
+        for piece in range(-1, len(source) + 1):
+            like = source.get(piece, piece if piece < 0 else layers)
+            if (backward, like) in found:
+                whole[backward, piece] = found[backward, like]
+    return whole
