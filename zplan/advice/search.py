@@ -8,7 +8,7 @@ being priced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zplan.advice.space import (
@@ -23,13 +23,14 @@ from zplan.advice.space import (
     refusal,
     strategies,
 )
-from zplan.advice.timing import StepTime, step_time, time_of
+from zplan.advice.timing import StepTime, speed_of, step_time
 from zplan.advice.work import recomputed_share
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.facts import job_facts
 from zplan.memory.moments import Estimate, TermKey
-from zplan.memory.shapes import stored_bytes
+from zplan.memory.runtime import most_allocated_bytes
+from zplan.memory.shapes import stored_line
 from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, ModelSpec, Offload, Plan
 
 Pair = tuple[int, int]
@@ -112,7 +113,8 @@ def rank(plan: Plan, time: StepTime | None, strategy: Strategy) -> Rank:
 
     Without a card's speed: the order of habit, then as little offload and recomputation as fits, then as many tokens.
     """
-    return _Order(plan.model, plan.job, strategy).rank(plan.job.micro_batch, time)
+    speed = None if time is None else time.tokens_per_second_per_gpu
+    return _Order(plan.model, plan.job, strategy).rank(plan.job.micro_batch, speed)
 
 
 class _Order:
@@ -125,11 +127,10 @@ class _Order:
         self._again, self._changes = recomputed_share(model, job), place_of(job.loss)
         self._moved = job.deepspeed.offload_ratio if job.offload is not Offload.NONE else 0.0
 
-    def rank(self, micro: int, time: StepTime | None) -> Rank:
-        """The sort key with a micro-batch (see :func:`rank`)."""
-        if time is None:
+    def rank(self, micro: int, speed: float | None) -> Rank:
+        """The sort key with a micro-batch, and tokens per second (see :func:`rank`)."""
+        if speed is None:
             return (0.0, self._ladder, self._moved, self._again, self._changes, -micro, self._bucket)
-        speed = time.tokens_per_second_per_gpu
         return (-speed, self._ladder, self._again, self._moved, self._changes, micro, self._bucket)
 
 
@@ -145,10 +146,13 @@ class _Candidate:
     job: Job
     """With any batch."""
     pair: Pair
-    time: StepTime | None
     order: Rank
     size: tuple[float, ...]
     """Grows, side by side, with everything that memory grows with."""
+
+
+STATES = (TermKey.PARAMS, TermKey.MASTER, TermKey.OPTIMIZER)
+"""Held through the whole step, whatever the batch and the buckets are."""
 
 
 class _Search:
@@ -190,14 +194,30 @@ class _Search:
         self.priced += 1
         return estimate(plan)
 
-    def hopeful(self, job: Job, pairs: Sequence[Pair], states_bytes: int) -> list[Pair]:
+    def states(self, settings: Sequence[Job], least: Estimate) -> dict[float, int]:
+        """Bytes that every plan of a strategy holds through the whole step, by the share of its states that is offloaded."""
+        found: dict[float, int] = {}
+        for job in reversed(settings):
+            ratio = job.deepspeed.offload_ratio
+            if ratio not in found:
+                plan = least.plan
+                lean = replace(plan, job=replace(plan.job, deepspeed=job.deepspeed))
+                held = least if lean == plan else self.memory(lean)
+                found[ratio] = sum(held.steady.get(key, 0) for key in STATES)
+        return found
+
+    def hopeful(self, job: Job, pairs: Sequence[Pair], states: Mapping[float, int]) -> list[Pair]:
         """Those micro-batches with which states and what the blocks keep leave the card room for something else."""
-        model, capacity = self.question.base.model, self.question.base.cluster.gpu_capacity_bytes
+        base, engine = self.question.base, job.engine
+        capacity, sure = base.cluster.gpu_capacity_bytes, self.accept is fits
         if capacity is None:
             return list(pairs)
         # Blocks keep the same whatever the loss; whole logits have the simplest code.
         code = job_facts(replace(job, loss=Loss.STANDARD)).code
-        return [one for one in pairs if states_bytes + stored_bytes(model, code, one[0], job.seq_len) <= capacity]
+        per_token, once = stored_line(base.model, code, job.seq_len)
+        room = most_allocated_bytes(engine, base.world_size, capacity, job.stage, sure=sure)
+        room -= states[job.deepspeed.offload_ratio] + once
+        return [one for one in pairs if per_token * one[0] * job.seq_len <= room]
 
     def largest(self, job: Job, pairs: Sequence[Pair]) -> tuple[list[Pair], Estimate]:
         """Micro-batches with which a setting is accepted, and its smallest estimate."""
@@ -249,29 +269,35 @@ class _Search:
             found.append((*failed.size[:-1], -fuller.deepspeed.offload_ratio))
         return found
 
-    def times(self, job: Job, pairs: Sequence[Pair]) -> list[StepTime | None]:
-        """The time of a job with each batch."""
+    def speeds(self, job: Job, pairs: Sequence[Pair]) -> list[float | None]:
+        """Tokens per second of a job with each batch."""
         model, cluster, facts, seq = self.question.base.model, self.question.base.cluster, job_facts(job), job.seq_len
         if cluster.gpu is None:
             return [None] * len(pairs)
-        return [time_of(model, cluster, facts, (micro, seq, accum)) for micro, accum in pairs]
+        return [speed_of(model, cluster, facts, (micro, seq, accum)) for micro, accum in pairs]
 
     def candidates(
-        self, strategy: Strategy, settings: Sequence[Job], saver: Checkpointing, pairs: Sequence[Pair]
+        self,
+        strategy: Strategy,
+        settings: Sequence[Job],
+        saver: Checkpointing,
+        pairs: Sequence[Pair],
+        states: Mapping[float, int],
     ) -> list[_Candidate]:
-        """Plans at one level of checkpointing, best first."""
+        """Plans at one level of checkpointing that may fit, best first."""
         found = []
-        times: dict[DeepSpeedOptions, list[StepTime | None]] = {}
+        speeds: dict[DeepSpeedOptions, list[tuple[Pair, float | None]]] = {}
         for setting in settings:
             job, knobs = replace(setting, checkpointing=saver), setting.deepspeed
             order, lean = _Order(self.question.base.model, job, strategy), -place_of(job.loss)
             # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
-            if knobs not in times:
-                times[knobs] = self.times(job, pairs)
+            if knobs not in speeds:
+                hopeful = self.hopeful(job, pairs, states)
+                speeds[knobs] = list(zip(hopeful, self.speeds(job, hopeful), strict=True))
             rest = (lean, knobs.reduce_bucket_size, bool(knobs.overlap_comm), -knobs.offload_ratio)
-            for pair, time in zip(pairs, times[knobs], strict=True):
+            for pair, speed in speeds[knobs]:
                 size = (pair[0], min(pair[1], 2), *rest)
-                found.append(_Candidate(job, pair, time, order.rank(pair[0], time), size))
+                found.append(_Candidate(job, pair, order.rank(pair[0], speed), size))
         return sorted(found, key=_order)
 
 
@@ -279,34 +305,29 @@ def _order(candidate: _Candidate) -> Rank:
     return candidate.order
 
 
-STATES = (TermKey.PARAMS, TermKey.MASTER, TermKey.OPTIMIZER)
-"""Held through the whole step by every plan of a strategy, and least by its leanest."""
-
-
 def _explore(search: _Search, strategy: Strategy) -> Outcome:
     """Finds the best plan of one strategy."""
     # What does not fit with everything recomputed and the leanest setting does not fit at all.
     settings, leanest, smallest = search.leanest(strategy)
-    frugal, swift = settings[-1], settings[0]
     search.decided += len(settings) * len(search.savers) * len(search.pairs)
-    states = sum(smallest.steady.get(key, 0) for key in STATES)
+    states = search.states(settings, smallest) if leanest else {}
     best: tuple[Rank, Priced] | None = None
     # The most promising level first, so that others need not be looked at.
-    for bound, number, hopeful in sorted(_bounds(search, strategy, swift, leanest, states)):
+    for bound, number, hopeful in sorted(_bounds(search, strategy, settings, leanest, states) if leanest else ()):
         saver = search.savers[number]
         if best is not None and bound >= best[0]:
             break
         last = saver == search.savers[-1]
-        pairs = hopeful if last else search.largest(replace(frugal, checkpointing=saver), hopeful)[0]
+        pairs = hopeful if last else search.largest(replace(settings[-1], checkpointing=saver), hopeful)[0]
         failed: list[tuple[float, ...]] = []
-        for candidate in search.candidates(strategy, settings, saver, pairs):
+        for candidate in search.candidates(strategy, settings, saver, pairs, states):
             if best is not None and candidate.order >= best[0]:
                 break
             if any(all(a >= b for a, b in zip(candidate.size, size, strict=True)) for size in failed):
                 continue
             memory = search.memory(search.plan(candidate.job, candidate.pair))
             if search.accept(memory):
-                best = (candidate.order, Priced(memory.plan, memory, candidate.time, strategy))
+                best = (candidate.order, Priced(memory.plan, memory, step_time(memory.plan), strategy))
                 break
             failed += search.failures(candidate, pairs)
     if best is not None:
@@ -315,17 +336,27 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
 
 
 def _bounds(
-    search: _Search, strategy: Strategy, swift: Job, pairs: Sequence[Pair], states_bytes: int
+    search: _Search, strategy: Strategy, settings: Sequence[Job], pairs: Sequence[Pair], states: Mapping[float, int]
 ) -> list[tuple[Rank, int, list[Pair]]]:
-    """Ranks that no plan at a level of checkpointing beats: its fastest setting with each batch that can fit; and these."""
+    """Ranks that no plan at a level of checkpointing beats: its fastest settings with each batch that may fit.
+
+    Returns:
+        For each level the rank, its place among the levels, and the batches that may fit with the leanest setting.
+    """
+    swift = {job.deepspeed.offload_ratio: job for job in reversed(settings)}
     found = []
     for number, saver in enumerate(search.savers):
-        job = replace(swift, checkpointing=saver)
-        hopeful = search.hopeful(job, pairs, states_bytes)
-        order = _Order(search.question.base.model, job, strategy)
-        ranks = [order.rank(one[0], time) for one, time in zip(hopeful, search.times(job, hopeful), strict=True)]
+        ranks: list[Rank] = []
+        for setting in swift.values():
+            job = replace(setting, checkpointing=saver)
+            hopeful = search.hopeful(job, pairs, states)
+            order = _Order(search.question.base.model, job, strategy)
+            speeds = search.speeds(job, hopeful)
+            ranks += [order.rank(one[0], speed) for one, speed in zip(hopeful, speeds, strict=True)]
         if ranks:
-            found.append((min(ranks), number, hopeful))
+            found.append(
+                (min(ranks), number, search.hopeful(replace(settings[-1], checkpointing=saver), pairs, states))
+            )
     return found
 
 

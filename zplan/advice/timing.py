@@ -189,43 +189,54 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     Returns:
         The time and its parts; None when the card is not known (``--gpu-mem`` alone says nothing about speed).
     """
-    job = plan.job
+    gpu, job, facts = plan.cluster.gpu, plan.job, job_facts(plan.job)
+    if gpu is None:
+        return None
     batch = (job.micro_batch, job.seq_len, job.grad_accum)
-    return time_of(plan.model, plan.cluster, job_facts(job), batch, replicas=replicas)
+    parts, hidden = _timed(plan.model, plan.cluster, gpu, facts, batch, replicas)
+    compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len)
+    moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas)
+    seconds = sum(parts.values())
+    peak = rates.peak_flops(gpu, job.precision)
+    return StepTime(
+        step_seconds=seconds,
+        tokens_per_second_per_gpu=job.micro_batch * job.seq_len * job.grad_accum / seconds,
+        bound_by=_bound(parts, moved.over),
+        parts=parts,
+        hidden_seconds=hidden,
+        model_flops_share=compute.model_flops * job.grad_accum / (seconds * peak),
+        hardware_flops_share=(compute.model_flops + compute.recomputed_flops) * job.grad_accum / (seconds * peak),
+    )
 
 
-def time_of(
-    model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batch: tuple[int, int, int], *, replicas: int = 1
-) -> StepTime | None:
-    """The same from a job's facts, which plans that differ in their batch share.
+def speed_of(model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batch: tuple[int, int, int]) -> float | None:
+    """Tokens per second and GPU alone, from a job's facts, which plans that differ in their batch share.
 
     Args:
         model: The architecture.
         cluster: The hardware.
         facts: Of the job.
         batch: Sequences per GPU, tokens of each, micro-steps.
-        replicas: See :func:`step_time`.
+
+    Returns:
+        The figure of :func:`step_time`.
     """
     gpu = cluster.gpu
     if gpu is None:
         return None
+    parts, _ = _timed(model, cluster, gpu, facts, batch, 1)
+    return batch[0] * batch[1] * batch[2] / sum(parts.values())
+
+
+def _timed(
+    model: ModelSpec, cluster: ClusterSpec, gpu: GpuSpec, facts: JobFacts, batch: tuple[int, int, int], replicas: int
+) -> tuple[dict[str, float], float]:
+    """Seconds by cause, and the seconds that stay hidden."""
     micro_batch, seq_len, grad_accum = batch
     compute = _compute(model, gpu, _code_of(facts), micro_batch, seq_len)
     moved, optimizer = _around(model, cluster, gpu, facts, grad_accum, replicas)
     copies = checkpoint_copies(model, gpu, facts.job, batch) if facts.job.checkpointing.offloaded else 0.0
-    parts, hidden = _parts(compute, moved, copies, grad_accum, optimizer)
-    seconds = sum(parts.values())
-    tokens = micro_batch * seq_len * grad_accum
-    peak = rates.peak_flops(gpu, facts.job.precision)
-    return StepTime(
-        step_seconds=seconds,
-        tokens_per_second_per_gpu=tokens / seconds,
-        bound_by=_bound(parts, moved.over),
-        parts=parts,
-        hidden_seconds=hidden,
-        model_flops_share=compute.model_flops * grad_accum / (seconds * peak),
-        hardware_flops_share=(compute.model_flops + compute.recomputed_flops) * grad_accum / (seconds * peak),
-    )
+    return _parts(compute, moved, copies, grad_accum, optimizer)
 
 
 def _parts(

@@ -180,10 +180,10 @@ class Lines:
             sums.append((slope0 + slope, start0 + start))
         return sums
 
-    def stored_bytes(self, tokens: int) -> int:
+    @property
+    def stored(self) -> Line:
         """What all blocks keep for backward."""
-        slope, start = self._below[0][-1]
-        return slope * tokens + start
+        return self._below[0][-1]
 
     def found(self, track: Track, forward: bool) -> _Found:
         """What a track comes to."""

@@ -181,3 +181,23 @@ def runtime(
         device_high_bytes=high,
         terms=terms,
     )
+
+
+@lru_cache(maxsize=1024)
+def most_allocated_bytes(engine: Engine, world_size: int, capacity_bytes: int, stage: int, *, sure: bool) -> int:
+    """The largest peak of live tensors that a card has room for; below 0 where it has none for what is always there.
+
+    Args:
+        engine: Decides the slack.
+        world_size: Ranks.
+        capacity_bytes: Memory of the card.
+        stage: Decides the slack of DeepSpeed.
+        sure: By the high bound of :func:`runtime`, else by the expected value.
+    """
+    low, high = -1, capacity_bytes + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        run = runtime(engine, world_size, middle, capacity_bytes, stage=stage)
+        needed = run.device_high_bytes if sure else run.device_expected_bytes
+        low, high = (middle, high) if needed <= capacity_bytes else (low, middle)
+    return low

@@ -10,6 +10,7 @@ from functools import lru_cache
 from zplan.memory.activations.table import LOG_SUM_EXP_STEP
 from zplan.memory.attention import attention_of
 from zplan.memory.codeside import Stack, candidates, held_bytes
+from zplan.memory.envelope import Line
 from zplan.memory.facts import CodeFacts
 from zplan.memory.lines import Lines, draw_lines
 from zplan.memory.peaks import end_best, pass_peak
@@ -143,15 +144,17 @@ def batch_shape(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Bat
     return ByLines(lines, model, facts, batch, seq)
 
 
-def stored_bytes(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> int:
-    """What a model's blocks keep for backward, which every plan holds at once beside its states; 0 where that takes longer to say.
+def stored_line(model: ModelSpec, facts: CodeFacts, seq: int) -> Line:
+    """What a model's blocks keep for backward, which every plan holds at once beside its states: bytes per token, and bytes.
 
     Args:
         model: The architecture.
         facts: Which code runs.
-        batch: Sequences per GPU.
         seq: Tokens per sequence.
+
+    Returns:
+        Nothing (0, 0) where it is no line.
     """
     flash = attention_of(model, facts.job, seq) is Attention.FLASH
     lines = draw_lines(model, facts, seq) if flash else None
-    return 0 if lines is None else lines.stored_bytes(batch * seq)
+    return (0, 0) if lines is None else lines.stored

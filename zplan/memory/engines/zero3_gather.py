@@ -120,10 +120,18 @@ class PieceLevels:
 
 def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
     """One pass of the replay as a track."""
+    known: dict[int, Level] = {}
+    """Layers in which as much is gathered share a level, which is then known to be the same."""
+
+    def gathered(size: int) -> Level:
+        found = known.get(size)
+        if found is None:
+            found = known[size] = level(**{TermKey.GATHERED_PARAMS: size})
+        return found
 
     def levels(piece: int) -> dict[StateKey, Level]:
         states = found.found.get((backward, piece), {"": 0})
-        return {module: level(**{TermKey.GATHERED_PARAMS: size}) for module, size in states.items()}
+        return {module: gathered(size) for module, size in states.items()}
 
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):
