@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from zplan.memory.activations.base import Instant, PieceMemory
+from zplan.memory.activations.base import Instant, PieceMemory, waiting
 from zplan.memory.timeline import LATER, StateKey, Track
 
 
@@ -77,7 +77,8 @@ def instant_keys(instants: Sequence[Instant], grad_sizes: Sequence[int]) -> list
         if which >= 0:
             found.append((grad_sizes[which], (which,), ready, (which,)))
         else:
-            found.append((0, ready, ready, module + after))
+            # Below -1 a gradient waits for its hook: its bytes are there, and the engine has not been called.
+            found.append((0 if which == -1 else grad_sizes[waiting(which)], ready, ready, module + after))
         later = later or bool(module and not grad_sizes)
     return found
 

@@ -59,8 +59,8 @@ _FOUND: dict[tuple[int, ...], tuple[JobFacts, object]] = {}
 def job_facts(job: Job) -> JobFacts:
     """The facts of a job; equal but for the batch shape means the same object."""
     parts = _STATIC(job)
-    # More than two micro-steps are like two: the first and the last differ.
-    steps = 1 if job.grad_accum == 1 else min(job.grad_accum, 2)
+    # More than three micro-steps are like three: the first, the last and all others differ.
+    steps = 1 if job.grad_accum == 1 else min(job.grad_accum, 3)
     key = (steps, *map(id, parts))
     known = _FOUND.get(key)
     if known is None:

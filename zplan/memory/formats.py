@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from zplan.memory.activations.base import ComputeMode
-from zplan.spec import Precision
+from zplan.spec import Job, Precision
+
+
+FP32_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,14 @@ def deepspeed_bytes(precision: Precision) -> StateBytes:
     if precision is Precision.BF16_PURE:
         return StateBytes(2, 2, 2, 2, ComputeMode.CAST)
     return StateBytes(2, 2, 4, 4, ComputeMode.CAST)
+
+
+def accumulated_bytes(job: Job, states: StateBytes) -> int:
+    """Bytes per element of the gradients that DeepSpeed keeps for the step: fp32 where ``data_types.grad_accum_dtype`` says so.
+
+    Source: DeepSpeed ``runtime/engine.py`` (``get_data_types``).
+    """
+    return FP32_BYTES if job.deepspeed.grad_accum_dtype == "fp32" else states.grad
 
 
 def torch_bytes(precision: Precision, compute: ComputeMode) -> StateBytes:

@@ -24,6 +24,8 @@ class OptimizerSpec:
     """The step makes temporaries of one tensor after the other: see :func:`temporary_bytes`."""
     factored: bool = False
     """Of a matrix only sums of rows and columns are kept. The bytes above are those of vectors, and so of flat partitions."""
+    made_first: bool = False
+    """States are made with the optimizer and not in its first step, for the tensors that it is given then."""
     in_backward: bool = False
     """Each weight is updated as soon as its gradient is there, which is dropped (one process, no accumulation)."""
     source: str = ""
@@ -112,6 +114,7 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_fp32=4,
             state_bytes_16bit=2,
             step_temporary_copies=2,
+            made_first=True,
             source="one sum of squares; torch/optim/adagrad.py _multi_tensor_adagrad holds all square roots and all updates",
         ),
         OptimizerSpec(

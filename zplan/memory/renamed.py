@@ -10,7 +10,7 @@ from zplan.memory.moments import Moment, TermKey
 from zplan.memory.params import Layout, keeps_fp32_adapters
 from zplan.memory.sharding import zero3_partition_numel, zero12_flat_numel
 from zplan.memory.timeline import Pass
-from zplan.spec import Engine, Job, Offload
+from zplan.spec import Engine, Job, Offload, Precision
 
 Change = Callable[[str, Mapping[str, int]], Mapping[str, int]]
 """A moment's name (empty for what is there throughout) and its terms -> its terms."""
@@ -42,6 +42,30 @@ def renamed(memory: EngineMemory, change: Change) -> EngineMemory:
         step=tuple(moment(one) for one in memory.step),
         init=tuple(moment(one) for one in memory.init),
     )
+
+
+def with_first_states(memory: EngineMemory, groups: Layout, job: Job) -> EngineMemory:
+    """An engine's side where the optimizer makes its states at once.
+
+    DeepSpeed makes another one for its own fp32 tensors, and keeps the first, whose states are as many as the model's own
+    tensors: none where ``zero.Init`` has taken their data away.
+    Source: torch ``optim/adagrad.py``; DeepSpeed ``stage_1_and_2.py`` (``initialize_optimizer_states``), ``engine.py``
+    (``basic_optimizer``).
+    """
+    unwrapped = job.stage == 0 and job.precision is Precision.FP32
+    if job.engine is not Engine.DEEPSPEED or unwrapped:
+        made = memory.steady if job.engine in (Engine.FSDP1, Engine.FSDP2) else None
+        states = memory.steady.get(TermKey.OPTIMIZER, 0)
+        init = tuple(Moment(m.phase, m.name, {**m.terms, TermKey.OPTIMIZER: states}) for m in memory.init)
+        return replace(memory, init=init if made is None else (*memory.init, Moment("init", "optimizer made", made)))
+    if job.stage == 3 and job.zero_init is not False:
+        return memory
+    size = memory.states.param * groups.trainable
+
+    def change(_name: str, old: Mapping[str, int]) -> Mapping[str, int]:
+        return {**old, TermKey.OPTIMIZER: old.get(TermKey.OPTIMIZER, 0) + size}
+
+    return renamed(memory, change)
 
 
 def adapter_bytes(groups: Layout, job: Job, states: StateBytes, ranks: int, stored: int) -> int:

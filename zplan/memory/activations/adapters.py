@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
+from zplan.memory.activations.base import AFTER_MODULE
 from zplan.memory.activations.table import Row, Table
 from zplan.memory.adapted import ALL_LINEAR, MODULE_KINDS, Adapter, adapter, with_adapters
 from zplan.spec import Lora, Weight, WeightKind
@@ -183,17 +184,17 @@ def reduced(table: Table, missing: Without) -> Table:
 
     forward, done = [], 0
     for module, row in table.forward:
-        done = missing.position.get(layer_of(module), done)
+        done = missing.position.get(layer_of(module.removeprefix(AFTER_MODULE)), done)
         if not _is_gone(module, missing):
-            forward.append((module, less(row, missing.saved(0, done) if keeps else 0)))
+            forward.append((_after(module, missing), less(row, missing.saved(0, done) if keeps else 0)))
     backward, again, done = [], not keeps, 0
     for ready, module, pending, row in table.backward:
-        at = missing.position.get(layer_of(module), done)
+        at = missing.position.get(layer_of(module.removeprefix(AFTER_MODULE)), done)
         again = again and not ready and not pending and at >= done
         done = at
         held = at if again else ends - _layers_done(table.order, ready)
         if not _is_gone(module, missing):
-            backward.append((ready, module, pending, less(row, missing.saved(0, held))))
+            backward.append((ready, _after(module, missing), pending, less(row, missing.saved(0, held))))
     return replace(
         table,
         columns=(*table.columns, "T"),
@@ -209,7 +210,14 @@ def _layers_done(order: Sequence[str], ready: int) -> int:
 
 
 def _is_gone(module: str, missing: Without) -> bool:
-    return ".lora_" in module and layer_of(module) in missing.absent
+    return ".lora_" in module and layer_of(module) in missing.absent and module[:1] != AFTER_MODULE
+
+
+def _after(module: str, missing: Without) -> str:
+    """What code after an adapter that is not there goes by: its layer."""
+    if module[:1] == AFTER_MODULE and layer_of(module.removeprefix(AFTER_MODULE)) in missing.absent:
+        return layer_of(module)
+    return module
 
 
 def on_the_fly(table: Table, weights: Sequence[Weight]) -> Table:

@@ -46,6 +46,13 @@ class ComputeMode(str, Enum):
     """Everything in fp32."""
 
 
+AFTER_MODULE = ">"
+"""Before a module's name: code that runs after it and before the next module that owns a matrix."""
+AT_HOOK = "!"
+"""Before a weight's name: its gradient is being handed over. Without it the gradient is there, and no hook has run yet; where a
+table has no hook for a weight, both are one."""
+
+
 class Instant(NamedTuple):
     """One candidate for a peak inside a piece.
 
@@ -59,11 +66,17 @@ class Instant(NamedTuple):
     grads_ready: int
     """How many of the piece's weights have their gradient, in the piece's ``grad_order``. 0 in forward."""
     module: str
-    """Dotted name of the leaf module that runs, relative to the piece (for stem and head: to the model); '' for code
-    outside of leaf modules that own a matrix."""
+    """Dotted name of the leaf module that runs, relative to the piece (for stem and head: to the model); for code
+    outside of leaf modules that own a matrix the last one that ran, after ``AFTER_MODULE``, or ''."""
     pending_grad: int = -1
-    """Index (in the piece's weights) of a weight whose gradient exists but was not yet handed over, or -1. Its bytes
-    are not in ``activation_bytes``; those of a vector's (norm, bias) are, and don't show here."""
+    """Index (in the piece's weights) of a weight whose gradient is handed over, or -1. Its bytes are not in
+    ``activation_bytes``; those of a vector's (norm, bias) are, and don't show here. ``waiting(index)`` where the gradient exists
+    and its hook has not run."""
+
+
+def waiting(index: int) -> int:
+    """``pending_grad`` of a weight whose gradient waits for its hook; and the index for such a number."""
+    return -2 - index
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,8 @@ def _bound_stem(
     piece = f"stem{variation(block.implementation)}"
     try:
         table = find(tables, piece, way_key(attention, checkpointed, tables), names, grouped=True)
+        if attention is Attention.SDPA:
+            table = with_one_mask(table)
         if model.tied_embeddings and apart and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
             rows = _summed_first(shifted(tied, len(table.columns)))
@@ -192,6 +194,35 @@ def with_second_rotary(table: Table) -> Table:
 
     forward = tuple((module, row if module else twice(row, table.kept)) for module, row in table.forward)
     return replace(table, kept=twice(table.kept, table.kept), frame=twice(table.frame, table.frame), forward=forward)
+
+
+def with_one_mask(table: Table) -> Table:
+    """Returns the table of a stem whose mask is one for all sequences, where it was derived with padding; a plan has none.
+
+    Windows (and Falcon) ask for a mask of s x s bytes, of which each sequence sees the same; layers without a window get none.
+    While it is made there are three.
+    Source: transformers ``masking_utils.py`` (``sdpa_mask``, ``and_masks``).
+    """
+    if "T*s" not in table.columns:
+        return table
+    place = table.columns.index("T*s")
+
+    def capped(row: Row, most: int = 1) -> Row:
+        return tuple(min(size, most) if at == place else size for at, size in enumerate(row))
+
+    made = table.columns.index("s*s") if "s*s" in table.columns else place
+    kept = capped(table.kept)
+    return replace(
+        table,
+        columns=tuple("s*s" if name == "T*s" else name for name in table.columns),
+        kept=kept,
+        frame=capped(table.frame, 1 - kept[place]),
+        forward=tuple((module, _while_made(capped(row), place, made)) for module, row in table.forward),
+    )
+
+
+def _while_made(row: Row, place: int, made: int) -> Row:
+    return tuple(2 if at == made and row[place] and row[made] else size for at, size in enumerate(row))
 
 
 def _missing(implementation: str, attention: Attention, mode: ComputeMode, lora: bool) -> ZplanError:

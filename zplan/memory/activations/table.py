@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from zplan.memory.activations.base import Instant, PieceMemory
+from zplan.memory.activations.base import AFTER_MODULE, AT_HOOK, Instant, PieceMemory, waiting
 
 Row = tuple[int, ...]
 """One coefficient per column, in bytes."""
@@ -151,6 +151,11 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str], *, froz
     columns = _numbers(table, sizes)
     index = {name: position for position, name in enumerate(weights)}
     order, ready_after = _merged_order(table.order, index, frozen)
+    hooked = {name[1:] for _, _, name, _ in table.backward if name[:1] == AT_HOOK}
+
+    def pending(name: str) -> int:
+        found = index.get(name.removeprefix(AT_HOOK), -1)
+        return waiting(found) if found >= 0 and name in hooked else found
 
     def numbers(row: Row) -> Numbers:
         total = [0] * (len(PARTS) + len(SCORE_PARTS))
@@ -161,8 +166,8 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str], *, froz
     forward = _largest([(0, module, -1, numbers(row)) for module, row in table.forward])
     backward = _largest(
         [
-            (ready_after[ready], module, index.get(pending, -1), numbers(row))
-            for ready, module, pending, row in table.backward
+            (ready_after[ready], module, pending(name), numbers(row))
+            for ready, module, name, row in table.backward
         ]
     )
     fixed = [numbers(row) for row in (table.kept, table.input_grad, table.frame, table.cache, table.held)]
@@ -212,13 +217,17 @@ Candidate = tuple[int, str, int, Numbers]
 def _largest(rows: list[Candidate]) -> list[Candidate]:
     """Drops rows that another one with the same state is never below of, now that sizes are numbers."""
     kept: list[Candidate] = []
+    # Where code between modules goes by the module before it, '' is code before all of them.
+    anywhere = not any(module[:1] == AFTER_MODULE for _, module, _, _ in rows)
     for position, row in enumerate(rows):
-        if not any(_covers(other, row) for other in (*kept, *rows[position + 1 :])):
+        if not any(_covers(other, row, anywhere) for other in (*kept, *rows[position + 1 :])):
             kept.append(row)
     return kept
 
 
-def _covers(other: Candidate, row: Candidate) -> bool:
-    if other[0] != row[0] or row[1] not in ("", other[1]) or row[2] not in (-1, other[2]):
+def _covers(other: Candidate, row: Candidate, anywhere: bool) -> bool:
+    if other[0] != row[0] or row[2] not in (-1, other[2]):
+        return False
+    if row[1] != other[1] and (row[1] or not anywhere):
         return False
     return all(x >= y for x, y in zip(other[3], row[3], strict=True))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from zplan.memory.engines.base import EngineMemory
+from zplan.memory.engines.bf16 import bf16_memory, is_bf16_optimizer
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero0 import zero0_memory
 from zplan.memory.engines.zero3 import zero3_memory
 from zplan.memory.engines.zero12 import zero12_memory
-from zplan.memory.optimizers import optimizer_spec
+from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
 from zplan.memory.params import Layout, layout
 from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, ModelSpec
@@ -58,13 +59,26 @@ def _with_frozen(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank:
 
 
 def _memory(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int) -> EngineMemory:
-    """The engine's own answer."""
+    """The engine's own answer, and what the optimizer adds to it."""
     optimizer = optimizer_spec(job.optimizer)
+    memory = _own(groups, job, orders, optimizer, ranks, rank)
+    if not optimizer.made_first:
+        return memory
+    from zplan.memory.renamed import with_first_states
+
+    return with_first_states(memory, groups, job)
+
+
+def _own(
+    groups: Layout, job: Job, orders: GradOrders, optimizer: OptimizerSpec, ranks: int, rank: int
+) -> EngineMemory:
     if job.engine is Engine.DEEPSPEED:
         if job.stage == 0:
             return zero0_memory(groups, orders, job)
         if job.stage == 3:
             return zero3_memory(groups, orders, job, optimizer, ranks)
+        if is_bf16_optimizer(job):
+            return bf16_memory(groups, orders, job, optimizer, ranks)
         return zero12_memory(groups, orders, job, optimizer, ranks, rank)
     if job.engine is Engine.FSDP2:
         from zplan.memory.engines.fsdp2 import fsdp2_memory

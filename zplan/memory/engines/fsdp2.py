@@ -209,6 +209,53 @@ class _Backward:
         return trained[-1] * (units.reduce if self.buffers.accumulated(units.root) else units.compute)
 
 
+class _Earlier(_Backward):
+    """A micro-step before the last: nothing is reduced, and all that was accumulated stays until the end."""
+
+    def __init__(
+        self, buffers: _Buffers, groups: Layout, orders: GradOrders, states: StateBytes, *, first: bool
+    ) -> None:
+        super().__init__(buffers, groups, orders, states)
+        units = buffers.units
+        # A gradient that has the right dtype is added to in place; others are cast after their unit's backward.
+        self.new = first or units.reduce != units.compute
+        self.first = first
+        self.waiting = 0 if first else self.waiting
+
+    def head(self) -> dict[StateKey, Level]:
+        """As in the last one."""
+        found = super().head()
+        if not self.new:
+            self.root_grads = 0
+            return {count: found[0] for count in found}
+        return found
+
+    def blocks(self) -> tuple[tuple[dict[StateKey, LayerLevels], ...], tuple[LayerLevels, ...]]:
+        """All blocks, and the casts after each."""
+        units, job, buffers = self.buffers.units, self.buffers.job, self.buffers
+        collected: list[dict[int, list[tuple[int, Level]]]] = [{} for _ in self.orders.variants]
+        after: list[list[tuple[int, Level]]] = [[] for _ in self.orders.variants]
+        for index in range(len(units.layers) - 1, -1, -1):
+            unit, variant = units.block(index), self.orders.layers[index]
+            tensors = self.groups.kinds[self.orders.variant_kinds[variant]].tensors
+            ahead = buffers.gather(units.block(index - 1)) if index and job.stage == 3 else 0
+            gathered = self.kept if job.stage == 2 else buffers.params(unit)
+            sums = _running_sum(tensors, self.orders.variants[variant], units.compute)
+            for count, held in enumerate(sums):
+                new = held if self.new else 0
+                collected[variant].setdefault(count, []).append((index, self.level(gathered, ahead, new)))
+            self.kept -= buffers.params(unit) if job.stage == 2 else 0
+            self.waiting += buffers.accumulated(unit) if self.first else 0
+            after[variant].append((index, self.level(self.kept, ahead, 0 if self.first or not self.new else sums[-1])))
+        levels: list[dict[StateKey, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
+        return tuple(levels), tuple(layer_levels(points) for points in after)
+
+    def earlier_stem(self) -> dict[StateKey, Level]:
+        """The embedding's gradient."""
+        sums = _running_sum(self.groups.stem.tensors, self.orders.stem, self.buffers.units.compute)
+        return {count: self.level(0, 0, held if self.new else 0) for count, held in enumerate(sums)}
+
+
 def fsdp2_memory(
     groups: Layout, orders: GradOrders, job: Job, optimizer: OptimizerSpec, ranks: int, rank: int
 ) -> EngineMemory:
@@ -243,9 +290,15 @@ def fsdp2_memory(
     last = Moment(
         "backward", final.name, {key: base.get(key, 0) + final.terms.get(key, 0) for key in {**base, **final.terms}}
     )
+    passes = [Pass(base, forward, Track("grads", stem, blocks, head, after, opening), (last,))]
+    if waiting:
+        before = _Earlier(buffers, groups, orders, states, first=job.grad_accum == 2)
+        opening, head = before.opening(), before.head()
+        blocks, after = before.blocks()
+        passes.append(Pass(base, forward, Track("grads", before.earlier_stem(), blocks, head, after, opening)))
     return EngineMemory(
         steady=steady,
-        passes=(Pass(base, forward, Track("grads", stem, blocks, head, after, opening), (last,)),),
+        passes=tuple(passes),
         step=(
             Moment("step", "optimizer step", step),
             Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),

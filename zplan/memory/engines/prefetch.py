@@ -25,6 +25,8 @@ class Held(NamedTuple):
     """-1 stem, 0..L-1 block, L head."""
     op: Op
     size: int
+    fetching: int = 0
+    """Bytes while the call's own tensors are copied out of the buffers that they were gathered in, where that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Coordinator:
         """Modules whose backward has begun and not ended, in the order in which they began."""
         self.again: dict[tuple[int, int], list[int]] = {}
         """Frozen tensors by the module whose backward made them be gathered for recomputation."""
+        self.fetching = 0
+        """The most bytes while a module's own tensors were fetched; 0 after a release."""
         self.step = self.position = 0
         self.queue: list[tuple[int, int]] = []
         self.uses: dict[int, list[int]] = {}
@@ -130,12 +134,14 @@ class Coordinator:
         if not group.used:
             group.used = True
             self.bytes += group.flat
+            self.fetching = max(self.fetching, self.bytes)
         if not group.left:
             self.bytes -= group.flat
 
     def fetch(self, step: Step) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
         op, module = step.op, (step.number, step.op.module)
+        self.fetching = 0
         if step.backward and not op.again:
             self.running.setdefault(module)
         if op.own:
@@ -196,6 +202,7 @@ class Coordinator:
     def release(self, step: Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
         op, module = step.op, (step.number, step.op.module)
+        self.fetching = 0
         own = [place + step.offset for place in op.own]
         free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
         if step.backward and not op.again:
@@ -246,4 +253,5 @@ def replay(
             coordinator.fetch(step)
         else:
             coordinator.release(step)
-        yield Held(step.backward, step.number - 1, step.op, coordinator.bytes)
+        more = coordinator.fetching if coordinator.fetching > coordinator.bytes else 0
+        yield Held(step.backward, step.number - 1, step.op, coordinator.bytes, more)

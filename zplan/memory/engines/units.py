@@ -130,8 +130,7 @@ def init_bytes(units: Units, states: StateBytes, params_bytes: int, copies: int)
         params_bytes: All shards of this rank.
         copies: How often a unit is on the GPU whole while it is sharded (FSDP1 flattens it into a copy).
     """
-    if units.ranks == 1:
-        return params_bytes + _whole_bytes(units.root, units, states)
+    copies = 1 if units.ranks == 1 else copies
     root = params_bytes + copies * _whole_bytes(units.root, units, states)
     stored = units.total("stored") or 1
     blocks = params_bytes - params_bytes * units.root.stored // stored

@@ -11,11 +11,12 @@ from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deeps
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
 from zplan.memory.engines.zero12_reduce import Partition, Reducer, edges_of, partition
+from zplan.memory.formats import FP32_BYTES, accumulated_bytes
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout
 from zplan.memory.sharding import zero12_flat_numel
-from zplan.memory.timeline import Level, Pass, Track, level
+from zplan.memory.timeline import Level, Pass, Track, level, plus
 from zplan.spec import Job, Offload
 
 
@@ -26,7 +27,8 @@ def _host(part: Partition, groups: Layout, job: Job, states: StateBytes, optimiz
     numel, scratch = part.numel, states.param * groups.largest_trainable
     moments = state_bytes(optimizer, numel, states.optimized)
     # Earlier micro-steps leave each owned gradient, whole, in a host tensor of its own (``accumulated_grads_in_cpu``).
-    accumulated = states.grad * part.owned_numel if job.grad_accum > 1 and job.stage == 2 else 0
+    wide = accumulated_bytes(job, states) != states.grad
+    accumulated = states.grad * part.owned_numel if job.grad_accum > 1 and job.stage == 2 and not wide else 0
     steady = {
         TermKey.HOST_MASTER: states.optimized * numel,
         TermKey.HOST_GRADS: states.optimized * numel + accumulated,
@@ -45,8 +47,19 @@ def _step_moments(
     steady: dict[str, int], part: Partition, states: StateBytes, job: Job, optimizer: OptimizerSpec, kept_grads: int
 ) -> tuple[Moment, ...]:
     """The step: gradients are flattened (a copy), cast to fp32 (another), then the optimizer runs on the fp32 copy."""
+    wide = accumulated_bytes(job, states) != states.grad
     if job.offload is not Offload.NONE:
-        return (Moment("step", "optimizer step on the host", dict(steady)),)
+        # The fp32 buffer of the rank's share is let go of after the step, offload or not.
+        return (Moment("step", "optimizer step on the host", steady | ({TermKey.GRADS: kept_grads} if wide else {})),)
+    if wide:
+        running = dict(steady) | {
+            TermKey.GRADS: kept_grads,
+            TermKey.OPTIMIZER_TEMPORARIES: max(
+                temporary_bytes(optimizer, part.numel, ((part.numel,),), states.optimized),
+                NORM_BYTES * max(part.first_slice, default=0),
+            ),
+        }
+        return (Moment("step", "optimizer step", running),)
     flatten = states.grad * part.numel if len(part.owned) != 1 or part.first_slice != (part.numel,) else 0
     cast = states.optimized * part.numel if states.optimized != states.grad else 0
     flattening = dict(steady) | {TermKey.GRADS: kept_grads, TermKey.FLAT_BUFFER: flatten, TermKey.GRADS_FP32: cast}
@@ -129,11 +142,12 @@ def zero12_memory(
     else:
         steady[TermKey.FLAT_BUFFER] = states.param * groups.largest_trainable
     passes, kept, between = _passes(groups, orders, job, states, part, ranks, steady)
+    left = _left(groups, job, states, part) if accumulated_bytes(job, states) != states.grad else {}
     return EngineMemory(
         steady=steady,
         passes=passes,
         step=(
-            *_step_moments(steady, part, states, job, optimizer, kept),
+            *_step_moments(steady | left, part, states, job, optimizer, kept),
             Moment("step", "between micro-steps", between),
         ),
         init=_init_moments(steady, groups, part, states, flat, optimizer),
@@ -141,6 +155,23 @@ def zero12_memory(
         states=states,
         grad_bytes=states.grad,
     )
+
+
+def _left(groups: Layout, job: Job, states: StateBytes, part: Partition) -> dict[str, int]:
+    """What stage 1's fp32 gradients leave behind until the next forward: the bucket that they point into, and oversized ones.
+
+    Gradients that belong to other ranks are not let go of in the reduction (``clear_backward_seen_flag``).
+    """
+    indices, starts = edges_of(groups)
+    others = [(index, end - start) for index, start, end in zip(indices, starts, starts[1:], strict=False)]
+    others = [(index, numel) for index, numel in others if index not in part.owned]
+    if job.stage != 1 or not others:
+        return {}
+    size = job.deepspeed.reduce_bucket_size
+    return {
+        TermKey.REDUCE_BUCKET: (2 if job.deepspeed.overlap_comm else 1) * FP32_BYTES * size,
+        TermKey.UNSHARDED_GRADS: FP32_BYTES * sum(numel for _, numel in others if numel > size),
+    }
 
 
 def _passes(
@@ -159,8 +190,11 @@ def _passes(
     if job.grad_accum > 1:
         if job.stage == 1:
             # Stage 1 reduces in the last micro-step only: the model's whole gradients wait, and the bucket with them.
-            reducer.held = states.grad * edges_of(groups)[1][-1]
+            reducer.held = reducer.grad * edges_of(groups)[1][-1]
             waiting, piled_up = reducer.level(), True
+        elif reducer.wide:
+            # Every micro-step adds to the same fp32 buffer.
+            base[TermKey.GRADS], reducer.share = reducer.share, 0
         elif job.offload is Offload.NONE:
             # Earlier micro-steps left the partition's gradients (all_grad_tensors); the last adds a second copy to them.
             base[TermKey.GRADS] = states.grad * part.owned_numel
@@ -175,12 +209,13 @@ def _passes(
     backward = backward_track(groups, orders, waiting, piled if piled_up else reducer.hand_over)
     after = reducer.reduce()
     last = Moment("backward", "last reduction", _merged(base, reducer.level(after)))
-    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
+    kept = FP32_BYTES * part.numel if reducer.wide else reducer.own_buffer
+    return (Pass(base, forward, backward, (last,)),), kept, _merged(base, waiting)
 
 
 @lru_cache(maxsize=1024)
-def _piling_up(groups: Layout, orders: GradOrders, element_bytes: int, buffers: int) -> Track:
-    """Backward of stage 1 with every gradient waiting beside the bucket: the same for every rank."""
+def _piling_up(groups: Layout, orders: GradOrders, element_bytes: int, buffers: int, casts: bool) -> Track:
+    """Backward of stage 1 with every gradient waiting beside the bucket, cast where ``casts``: the same for every rank."""
     before = Level(buffers, ((TermKey.REDUCE_BUCKET, buffers),))
 
     def ready(_position: int, numel: int) -> tuple[Level, Level]:
@@ -188,7 +223,7 @@ def _piling_up(groups: Layout, orders: GradOrders, element_bytes: int, buffers: 
         total = before.total + element_bytes * numel
         terms = ((TermKey.REDUCE_BUCKET, buffers), (TermKey.UNSHARDED_GRADS, total - buffers))
         pending, before = before, Level(total, terms)
-        return before, pending
+        return before, before if casts else pending
 
     return backward_track(groups, orders, level(), ready)
 
@@ -198,14 +233,20 @@ def _late_reduction(
 ) -> tuple[tuple[Pass, ...], int, dict[str, int]]:
     """Stage 1 without ``overlap_comm``: gradients pile up through backward and are reduced after it, in parameter order."""
     if waiting.total:
-        backward = backward_track(groups, orders, waiting, lambda _position, _numel: (waiting, waiting))
+        casts = reducer.grad != reducer.autograd
+
+        def more(_position: int, numel: int) -> tuple[Level, Level]:
+            return waiting, plus(waiting, TermKey.UNSHARDED_GRADS, FP32_BYTES * numel) if casts else waiting
+
+        backward = backward_track(groups, orders, waiting, more)
     else:
-        backward = _piling_up(groups, orders, states.grad, reducer.buffers)
-    reducer.held = states.grad * edges_of(groups)[1][-1]
+        backward = _piling_up(groups, orders, reducer.grad, reducer.buffers, reducer.grad != reducer.autograd)
+    reducer.held = reducer.grad * edges_of(groups)[1][-1]
     forward = constant_track(groups, orders, waiting)
     largest = reducer.drain(groups)
     last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
-    return (Pass(base, forward, backward, (last,)),), reducer.own_buffer, _merged(base, waiting)
+    kept = FP32_BYTES * reducer.part.numel if reducer.wide else reducer.own_buffer
+    return (Pass(base, forward, backward, (last,)),), kept, _merged(base, waiting)
 
 
 def _merged(base: dict[str, int], extra: Level) -> dict[str, int]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.norm import NORM_BYTES
+from zplan.memory.formats import FP32_BYTES, accumulated_bytes
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout
 from zplan.memory.sharding import zero12_partition_numel
@@ -72,15 +73,23 @@ class Reducer:
 
     def __init__(self, groups: Layout, job: Job, states: StateBytes, part: Partition, ranks: int) -> None:
         self.part, self.ranks, self.stage = part, ranks, job.stage
-        self.grad, self.bucket_size = states.grad, job.deepspeed.reduce_bucket_size
+        self.wide = accumulated_bytes(job, states) != states.grad
+        """Gradients are kept in fp32: what a rank owns of them is added up in one flat buffer, which offload has, too."""
+        self.autograd = states.grad
+        """Bytes per element of a gradient as autograd hands it over."""
+        self.grad = FP32_BYTES if self.wide and self.stage == 1 else states.grad
+        """The same in the bucket; stage 1 casts gradients when they are handed over (``grad_accum``)."""
+        self.bucket_size = job.deepspeed.reduce_bucket_size
         self.offload = job.offload is not Offload.NONE
-        self.buffers = (2 if job.deepspeed.overlap_comm else 1) * self.bucket_size * states.grad
+        self.buffers = (2 if job.deepspeed.overlap_comm else 1) * self.bucket_size * self.grad
         self.starts = _starts(groups)
         self.held = 0
         """Bytes of gradients outside of the bucket that wait for their reduction or for the step."""
         self.bucket: list[tuple[int, int]] = []
         self.elements = 0
         self.own_buffer = 0
+        self.share = FP32_BYTES * part.numel
+        """Bytes of the fp32 buffer for what a rank owns, where it is not there from the beginning."""
         self.now: Level | None = None
         """The level between gradients, once there was one."""
 
@@ -132,6 +141,8 @@ class Reducer:
         """Reduces what is in the bucket; returns the temporary bytes on top of the level that is reached afterwards."""
         if not self.bucket:
             return 0
+        if self.wide:
+            return self._reduce_wide()
         flatten = self._flatten()
         copied, before = 0, self.own_buffer
         for index, numel in self.bucket:
@@ -148,6 +159,26 @@ class Reducer:
         self.bucket, self.elements = [], 0
         # The flat copy is gone before the partition's own buffer is made.
         return freed + max(flatten - (self.own_buffer - before), copied)
+
+    def _reduce_wide(self) -> int:
+        """The same where a rank's share is added to its fp32 buffer, slice by slice, cast before in 16 bits.
+
+        Source: ``_add_to_grad_partition_buffer``, ``_build_compact_grad_partition_buffer``, ``copy_grads_in_partition``.
+        """
+        flatten, copied, before, cast = self._flatten(), 0, self.own_buffer, 0
+        for index, numel in self.bucket:
+            if index in self.part.owned:
+                self.own_buffer = self.share
+                slice_numel = min(numel, self.part.numel)
+                cast = max(cast, FP32_BYTES * slice_numel if self.grad != FP32_BYTES else 0)
+                copied = max(copied, NORM_BYTES * slice_numel if self.offload else 0)
+        owned, freed = self.bucket[0][0] in self.part.owned, 0
+        # Stage 1 lets go of what it owns, stage 2 of what it doesn't (and with offload of all).
+        if self.elements > self.bucket_size and (self.offload or owned == (self.stage == 1)):
+            freed = self.grad * self.elements if self.stage == 2 or owned else 0
+        self.held -= freed
+        self.bucket, self.elements = [], 0
+        return freed + max(flatten + cast, copied)
 
     def add(self, index: int, numel: int, piled_up: bool = False) -> int:
         """A gradient is handed over; returns the temporary bytes of the reduction that it may trigger.
@@ -167,6 +198,8 @@ class Reducer:
     def hand_over(self, index: int, numel: int) -> tuple[Level, Level]:
         """The level after a gradient is handed over in backward, and while it is."""
         now = self.now
+        if self.wide and self.stage == 1:
+            return self._hand_over_cast(index, numel)
         if now is not None and self.elements + numel <= self.bucket_size:
             self.bucket.append((index, numel))
             self.elements += numel
@@ -179,6 +212,14 @@ class Reducer:
             own = self.grad * numel
             transient = max(transient - own, 0 if self.offload else -own)
         return now, self.level(transient) if transient else now
+
+    def _hand_over_cast(self, index: int, numel: int) -> tuple[Level, Level]:
+        """The same where the gradient is cast to fp32 first: both are there for a moment, then it goes into the bucket."""
+        before, fp32 = self.level().total, FP32_BYTES * numel
+        transient = self.add(index, numel)
+        now = self.level()
+        reducing = now.total - (fp32 if numel > self.bucket_size else 0) + transient + fp32 - self.autograd * numel
+        return now, self.level(max(before + fp32, reducing) - now.total)
 
     def drain(self, groups: Layout) -> Level:
         """Stage 1 after backward: all gradients are reduced in parameter order; returns the largest level."""

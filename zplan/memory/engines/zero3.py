@@ -16,6 +16,7 @@ from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_nvme import nvme_host
 from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
+from zplan.memory.formats import accumulated_bytes
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
 from zplan.memory.params import Layout, keeps_fp32_adapters
@@ -104,7 +105,7 @@ def _steady(parts: _Shards, job: Job, states: StateBytes, optimizer: OptimizerSp
         TermKey.PARAMS: 0
         if job.offload is Offload.ALL
         else states.param * (parts.trainable + parts.frozen) + extra * parts.trainable,
-        TermKey.GRADS: states.grad * parts.trainable if job.offload is Offload.NONE else 0,
+        TermKey.GRADS: accumulated_bytes(job, states) * parts.trainable if job.offload is Offload.NONE else 0,
         # fp32 partitions are cloned even from fp32 ones (``_create_fp32_partitions``): a torch.device never equals a device's name.
         TermKey.MASTER: states.master * on_gpu,
         TermKey.OPTIMIZER: state_bytes(optimizer, on_gpu, states.optimized),
@@ -120,7 +121,8 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
     """Gathered parameters along forward and backward, module by module, and the bytes of the last reduction."""
     offload = job.offload is not Offload.NONE
     quantized = reduces_quantized(job, ranks)
-    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, states.grad, offload, quantized)
+    sizes = (states.grad, accumulated_bytes(job, states))
+    grads, last = reduction(groups, orders, job.deepspeed.reduce_bucket_size, ranks, sizes, offload, quantized)
     if ranks == 1 and job.offload is not Offload.ALL:
         # One rank's partition is the whole tensor: nothing is gathered (``_no_gather_coalesced``).
         return constant_track(groups, orders, level()), grads, last
@@ -158,13 +160,14 @@ def _step_moments(
         gathering = {**steady, TermKey.GATHERED_PARAMS: shards}
         return (host, Moment("step", "persistent parameters gathered", gathering))
     numel = max(on_gpu)
-    cast = states.optimized * numel if states.optimized != states.grad else 0
+    grad = accumulated_bytes(job, states)
+    cast = states.optimized * numel if states.optimized != grad else 0
     # The step starts by partitioning everything (``_partition_all_parameters``); persistent tensors are gathered at its end.
     working = {key: size for key, size in steady.items() if key != TermKey.PERSISTENT_PARAMS}
-    flattening = {**working, TermKey.FLAT_BUFFER: states.grad * numel, TermKey.GRADS_FP32: cast}
+    flattening = {**working, TermKey.FLAT_BUFFER: grad * numel, TermKey.GRADS_FP32: cast}
     running = {
         **working,
-        TermKey.GRADS_FP32: cast or states.grad * numel,
+        TermKey.GRADS_FP32: cast or grad * numel,
         TermKey.OPTIMIZER_TEMPORARIES: temporary_bytes(optimizer, numel, ((numel,),), states.optimized),
     }
     # fp16 looks for overflow in the whole gradient buffer: a byte per element (``has_overflow``).

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from zplan.memory.activations.base import AFTER_MODULE
 from zplan.memory.activations.find import module_of
 from zplan.memory.activations.heads import HEAD_MODULE
-from zplan.memory.engines.calls import Ops, implementation_of, in_chunks, model_ops
+from zplan.memory.engines.calls import EXPERTS, Ops, implementation_of, in_chunks, model_ops
 from zplan.memory.engines.prefetch import Coordinator, Held, Weights, replay, trace_of
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero3_short import Short, Watch, shortened, stretched
@@ -81,8 +82,8 @@ def _replayed_short(
 class PieceLevels:
     """The most bytes that are gathered in each state of each piece.
 
-    Code outside of modules with matrices is told apart by whether it runs before or after the first of them in forward, and by
-    whether a gradient of the piece is ready in backward.
+    Code outside of modules with matrices is told apart by the module that ran last; and, for activations that don't tell, by
+    whether it runs before or after the first of them in forward, and by whether a gradient of the piece is ready in backward.
     """
 
     def __init__(self) -> None:
@@ -90,12 +91,16 @@ class PieceLevels:
         self._later: dict[tuple[bool, int], int] = {}
         self._before = 0
         self._running: tuple[str, ...] = ()
+        self._last: dict[tuple[bool, int], tuple[tuple[str, ...], bool]] = {}
+        """The modules with matrices that began last in each piece, and whether in a recomputation."""
 
     def add(self, held: Held) -> None:
         """Counts what is held from one call to the next."""
         where, op = (held.backward, held.piece), held.op
         states = self.found.setdefault(where, {"": 0})
-        later = self._later.get(where, 0)
+        later, before = self._later.get(where, 0), self._before
+        if held.fetching > held.size:
+            self._fetching(states, where, later, held.fetching)
         if held.backward and not op.again:
             # Gradients are ready from somewhere within the first module that has any.
             later = 2 if later else int(op.begins and op.graded)
@@ -108,14 +113,34 @@ class PieceLevels:
                 states[own_backward(key)] = max(states.get(own_backward(key), 0), self._before)
             self._running = op.keys if op.begins else ()
         self._before = held.size
+        own = held.backward and not op.again
         for key in op.keys:
-            for name in (key, own_backward(key)) if held.backward and not op.again else (key,):
-                states[name] = max(states.get(name, 0), held.size)
+            # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
+            # Of a mixture of experts it is the router that comes first, and last in backward.
+            inside = op.leaf and (own or key.endswith(EXPERTS))
+            size = held.size if inside else max(held.size, before, held.fetching)
+            for name in (key, own_backward(key)) if own else (key,):
+                states[name] = max(states.get(name, 0), size)
+        if op.keys:
+            self._last[where] = (op.keys, own)
+        if not op.keys or op.leaf:
+            last, in_backward = self._last.get(where, ((), False))
+            for key in last:
+                after = f"{AFTER_MODULE}{key}"
+                for name in (after, own_backward(after)) if in_backward else (after,):
+                    states[name] = max(states.get(name, 0), held.size)
         if not op.keys or op.leaf:
             if later < 2:
                 states[""] = max(states[""], held.size)
             if later and not op.again:
                 states[LATER] = max(states.get(LATER, 0), held.size)
+
+    def _fetching(self, states: dict[str, int], where: tuple[bool, int], later: int, size: int) -> None:
+        """Counts what is there before a module begins: the code that runs meanwhile is that after the module before it."""
+        last, in_backward = self._last.get(where, ((), False))
+        names = [f"{AFTER_MODULE}{key}" for key in last]
+        for name in (*names, *(own_backward(name) for name in names if in_backward), LATER if later else ""):
+            states[name] = max(states.get(name, 0), size)
 
 
 def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:

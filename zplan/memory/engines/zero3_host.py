@@ -6,6 +6,7 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py``.
 from __future__ import annotations
 
 from zplan.memory.engines.base import HostTerms, StateBytes
+from zplan.memory.formats import accumulated_bytes
 from zplan.memory.moments import TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes
 from zplan.spec import Job, Offload, Precision
@@ -37,16 +38,16 @@ def zero3_host(
     """
     if job.offload is Offload.NONE:
         return HostTerms()
-    offloaded = sum(sub_groups) - sum(on_gpu)
+    offloaded, grad = sum(sub_groups) - sum(on_gpu), accumulated_bytes(job, states)
     steady = {
         TermKey.HOST_MASTER: states.optimized * offloaded,
         TermKey.HOST_OPTIMIZER: state_bytes(optimizer, offloaded, states.optimized),
-        TermKey.HOST_GRADS: states.optimized * offloaded + states.grad * trainable,
+        TermKey.HOST_GRADS: states.optimized * offloaded + grad * trainable,
         TermKey.HOST_PARAMS: states.param * params if job.offload is Offload.ALL else 0,
     }
     pinned: tuple[int, ...] = ()
     if job.deepspeed.pin_memory:
-        pinned = (states.grad * trainable, *(states.optimized * size for size in sub_groups))
+        pinned = (grad * trainable, *(states.optimized * size for size in sub_groups))
         if job.offload is Offload.ALL:
             pinned += (states.param * params,)
     terms = {key: size for key, size in steady.items() if size}

@@ -103,7 +103,8 @@ def plus_tracks(
         else:
             coordinator.release(step)
         gathered = coordinator.bytes - (coordinator.narrower() if job.deepspeed.quantized_weights else 0)
-        both.add(Held(step.backward, step.number - 1, step.op, gathered + coordinator.secondary))
+        fetching = gathered + coordinator.secondary + coordinator.fetching - coordinator.bytes
+        both.add(Held(step.backward, step.number - 1, step.op, gathered + coordinator.secondary, fetching))
         alone.add(Held(step.backward, step.number - 1, step.op, coordinator.secondary))
     return _as_track(False, both, alone, orders), _as_track(True, both, alone, orders)
 

@@ -6,11 +6,12 @@ Source: DeepSpeed 0.19 ``runtime/zero/stage3.py`` (``reduce_independent_p_g_buck
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from zplan.memory.engines.calls import leaf_module
+from zplan.memory.activations.base import AFTER_MODULE
+from zplan.memory.engines.calls import leaf_module, module_of
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, backward_track, piece_offsets
 from zplan.memory.engines.zero3_plus import quantized_reduction_bytes
@@ -29,8 +30,10 @@ OFFLOADED_GRAD_BYTES = 4
 class _Bucket:
     """Replays the bucket: what is copied when it is flushed, and which gradients wait outside of it."""
 
-    def __init__(self, size: int, ranks: int, element_bytes: int, offload: bool) -> None:
+    def __init__(self, size: int, ranks: int, element_bytes: int, kept_bytes: int, offload: bool) -> None:
         self.size, self.ranks, self.element_bytes, self.offload = size, ranks, element_bytes, offload
+        self.kept_bytes = kept_bytes
+        """Of an element of what is kept for the step."""
         self.vectors: frozenset[int] | None = None
         """With quantized gradients (qgZ) the sizes of tensors of one dimension."""
         self.numels: list[int] = []
@@ -48,12 +51,17 @@ class _Bucket:
         if self.vectors is not None:
             matrices = [numel not in self.vectors for numel in self.numels]
             copy = quantized_reduction_bytes(self.numels, matrices, self.ranks, self.element_bytes)
+        # Gradients that are kept in fp32 are all cast when they come out of the reduce-scatter (``__avg_scatter_grads``).
+        wide = self.kept_bytes != self.element_bytes
+        parts = self.kept_bytes * sum(padded) // self.ranks if wide else copy
+        copy += parts if wide else 0
         if self.offload and padded:
             # A partition that goes to the host is first added up on the GPU (``partition_grads``); its norm is taken slice by
             # slice in float64, then it is cast to fp32 (``_offload_grad_partition_at_boundary``).
             numel = zero3_partition_numel(max(self.numels), self.ranks)
-            cast = max(OFFLOADED_GRAD_BYTES * numel, NORM_BYTES * min(numel, NORM_SLICE_NUMEL))
-            copy += self.element_bytes * numel + cast
+            cast = 0 if self.kept_bytes == OFFLOADED_GRAD_BYTES else OFFLOADED_GRAD_BYTES * numel
+            cast = max(cast, NORM_BYTES * min(numel, NORM_SLICE_NUMEL))
+            copy = max(copy, parts + self.kept_bytes * numel + cast)
         self.numels, self.elements = [], 0
         return copy
 
@@ -109,15 +117,25 @@ def reduction(
     orders: GradOrders,
     bucket_numel: int,
     ranks: int,
-    element_bytes: int,
+    sizes: tuple[int, int],
     offload: bool,
     quantized: bool = False,
 ) -> tuple[Track, int]:
-    """Levels of the reduction alone along backward, and the bytes of the last flush."""
+    """Levels of the reduction alone along backward, and the bytes of the last flush.
+
+    Args:
+        groups: The parameters.
+        orders: In which order their gradients become ready.
+        bucket_numel: ``reduce_bucket_size``.
+        ranks: N.
+        sizes: Bytes per element of a gradient, and of what is kept of it.
+        offload: What is kept goes to the host.
+        quantized: qgZ.
+    """
     orders = orders.uncheckpointed()
     # The interleaved copy is as large as its tensors wherever none is padded; only what goes to the host is a share of them.
-    shared = not offload and not quantized and not _padded(groups, ranks)
-    return _reduction(groups, orders, bucket_numel, 1 if shared else ranks, element_bytes, offload, quantized)
+    shared = not offload and not quantized and sizes[0] == sizes[1] and not _padded(groups, ranks)
+    return _reduction(groups, orders, bucket_numel, 1 if shared else ranks, sizes, offload, quantized)
 
 
 @lru_cache(maxsize=1024)
@@ -126,11 +144,11 @@ def _reduction(
     orders: GradOrders,
     bucket_numel: int,
     ranks: int,
-    element_bytes: int,
+    sizes: tuple[int, int],
     offload: bool,
     quantized: bool,
 ) -> tuple[Track, int]:
-    bucket = _Bucket(bucket_numel, ranks, element_bytes, offload)
+    bucket = _Bucket(bucket_numel, ranks, *sizes, offload)
     if quantized:
         bucket.vectors = frozenset(tensor.numel for tensor in groups.tensors() if len(tensor.shape) == 1)
     leaves: dict[int, tuple[tuple[int, ...], bool]] = {}
@@ -164,47 +182,79 @@ def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ..
 
 @lru_cache(maxsize=1024)
 def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOrders) -> Track:
-    """Gathered parameters while a module runs, and at each hand-over of one of its gradients the reduction on top."""
+    """Gathered parameters while a module runs and gradients that wait meanwhile; the reduction at each hand-over of a gradient."""
 
     def merged(
-        levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...]
+        levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...], order: tuple[int, ...]
     ) -> dict[StateKey, Level]:
-        out = dict(levels) | _after_first(levels)
-        outside = levels.get("", Level(0, ()))
-        counts = {key: value.total for key, value in found.items() if isinstance(key, int)}
-        out[""] = plus(outside, TermKey.UNSHARDED_GRADS, counts.get(0, 0))
-        out[LATER] = plus(levels.get(LATER, outside), TermKey.UNSHARDED_GRADS, max(counts.values(), default=0))
-        for key, value in found.items():
-            if isinstance(key, tuple):
-                out[key] = plus(_running(levels, tensors[key[0]]) or outside, TermKey.UNSHARDED_GRADS, value.total)
-        return out
+        one = {key: layer_levels([(0, value)]) for key, value in levels.items()}
+        waits = {key: layer_levels([(0, value)]) for key, value in found.items()}
+        return {key: value.values[0] for key, value in _merged(one, waits, tensors, order).items()}
 
     blocks = []
     for variant, per_state in enumerate(gathered.blocks):
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
-        outside = dict(per_state[""].points)
-        first, later = dict.fromkeys(outside, 0), dict.fromkeys(outside, 0)
-        out: dict[StateKey, LayerLevels] = dict(per_state) | _after_first(per_state)
-        for key, found in grads.blocks[variant].items():
-            if isinstance(key, tuple):
-                held = outside | dict((_running(per_state, tensors[key[0]]) or per_state[""]).points)
-                out[key] = layer_levels([(i, plus(held[i], TermKey.UNSHARDED_GRADS, v.total)) for i, v in found.points])
-            else:
-                for index, value in found.points:
-                    first[index] = value.total if key == 0 else first[index]
-                    later[index] = max(later[index], value.total)
-        after = outside | dict(per_state[LATER].points if LATER in per_state else ())
-        for name, levels, waiting in (("", outside, first), (LATER, after, later)):
-            out[name] = layer_levels(
-                [(i, plus(value, TermKey.UNSHARDED_GRADS, waiting[i])) for i, value in levels.items()]
-            )
-        blocks.append(out)
+        blocks.append(_merged(per_state, grads.blocks[variant], tensors, orders.variants[variant]))
     return Track(
         "module",
-        merged(dict(gathered.stem), dict(grads.stem), groups.stem.tensors),
+        merged(dict(gathered.stem), dict(grads.stem), groups.stem.tensors, orders.stem),
         tuple(blocks),
-        merged(dict(gathered.head), dict(grads.head), groups.head.tensors),
+        merged(dict(gathered.head), dict(grads.head), groups.head.tensors, orders.head),
     )
+
+
+def _merged(
+    levels: Mapping[StateKey, LayerLevels],
+    found: Mapping[StateKey, LayerLevels],
+    tensors: tuple[Tensor, ...],
+    order: tuple[int, ...],
+) -> dict[StateKey, LayerLevels]:
+    """The same for one piece in all of its layers."""
+    out: dict[StateKey, LayerLevels] = dict(levels) | _after_first(levels)
+    outside = levels.get("") or layer_levels([(index, Level(0, ())) for index, _ in next(iter(found.values())).points])
+    out.setdefault("", outside)
+    out.setdefault(LATER, outside)
+    waiting = {
+        key: {index: value.total for index, value in one.points} for key, one in found.items() if isinstance(key, int)
+    }
+    if any(any(one.values()) for one in waiting.values()):
+        spans = _spans(tensors, order)
+        for key, one in out.items():
+            counts = range(1)
+            if isinstance(key, str) and key.endswith(LATER):
+                counts = spans.get(key.removesuffix(LATER), range(max(waiting) + 1))
+            out[key] = _plus(one, [waiting[count] for count in counts if count in waiting])
+    for key, value in found.items():
+        if isinstance(key, tuple):
+            running = dict((_running(levels, tensors[key[0]]) or outside).points)
+            handed = {index: during.total for index, during in value.points}
+            held = [(index, running.get(index, known)) for index, known in outside.points]
+            out[key] = layer_levels([(i, plus(v, TermKey.UNSHARDED_GRADS, handed.get(i, 0))) for i, v in held])
+    return out
+
+
+def _plus(levels: LayerLevels, sizes: Sequence[Mapping[int, int]]) -> LayerLevels:
+    """Levels and the most that waits beside them, layer by layer."""
+    more = {index: max((one.get(index, 0) for one in sizes), default=0) for index, _ in levels.points}
+    return layer_levels([(index, plus(value, TermKey.UNSHARDED_GRADS, more[index])) for index, value in levels.points])
+
+
+@lru_cache(maxsize=1024)
+def _spans(tensors: tuple[Tensor, ...], order: tuple[int, ...]) -> dict[str, range]:
+    """How many of a piece's gradients can be ready while a module runs backward, and in code between it and the next."""
+    trained = [tensors[which] for which in order if tensors[which].trainable]
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for count, tensor in enumerate(trained):
+        if len(tensor.shape) > 1:
+            first.setdefault(module_of(tensor.name), count)
+            last[module_of(tensor.name)] = count
+    ends = sorted(first.values())[1:] + [len(trained)]
+    spans = {}
+    for (module, count), end in zip(sorted(first.items(), key=lambda item: item[1]), ends, strict=True):
+        spans[module] = range(count, last[module] + 1)
+        spans[f"{AFTER_MODULE}{module}"] = range(count, end + 1)
+    return spans
 
 
 _Value = TypeVar("_Value")

@@ -7,7 +7,7 @@ from typing import Any
 
 from zplan.memory.activations import block_memory, head_memory, stem_memory
 from zplan.memory.activations.adapters import adapter_names
-from zplan.memory.activations.base import Instant, PieceMemory
+from zplan.memory.activations.base import Instant, PieceMemory, waiting
 from zplan.spec import Lora, Weight
 from zplan.verify.derive.derive import NO_VARIANT, Sample, Way, sample
 from zplan.verify.derive.families import Family
@@ -101,5 +101,6 @@ def _compare(
 
 
 def _total(instant: Instant, names: list[str], prefix: str, grad: Mapping[str, int]) -> int:
-    pending = 0 if instant.pending_grad < 0 else grad[prefix + names[instant.pending_grad]]
+    which = instant.pending_grad if instant.pending_grad >= -1 else waiting(instant.pending_grad)
+    pending = 0 if which < 0 else grad[prefix + names[which]]
     return instant.activation_bytes + instant.score_bytes + pending

@@ -57,6 +57,8 @@ class Sample:
     trunk: str
 
 
+SHORT = 3
+"""Tokens of a window that is shorter than any sequence here."""
 NO_VARIANT: Mapping[str, Any] = {}
 
 
@@ -73,6 +75,9 @@ def sample(
         # Three whole chunks, so that every run does the same operations.
         dims |= {"b": 6, "s": 64 << seed % 7, "V": 2 * dims["h"] + 1 + 2 * (seed % 7)}
     config = {"model_type": family.model_type, "num_hidden_layers": family.layers, **family.config(dims), **variant}
+    if way.attention is Attention.SDPA:
+        # Without padding it takes a short window for a mask to be made (Falcon makes one anyway).
+        config |= {"sliding_window": SHORT, "use_sliding_window": True, "max_window_layers": 0}
     hf = AutoConfig.for_model(**config)
     spec = read_config(json.loads(hf.to_json_string(use_diff=False)), name="traced", source="traced")
     log, model = trace.run(
@@ -143,7 +148,7 @@ def derive(
         if way.loss is not Loss.STANDARD:
             return {"head": table(prune(timeline.piece(head), sizes, ""))}
         key = samples[0].spec.block_kinds[samples[0].spec.layers[layer]].implementation
-        found[key] = table(prune(timeline.piece(layer + 1), sizes, f"{samples[0].trunk}.{layer}."))
+        found[key] = table(prune(timeline.piece(layer + 1), sizes, f"{samples[0].trunk}.{layer}.", between=True))
         if "head" not in found:
             found["stem"] = table(prune(timeline.piece(0), sizes, ""))
             found["head"] = table(prune(timeline.piece(head), sizes, ""))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from zplan.memory.activations.base import AT_HOOK
 from zplan.verify.derive.forms import Namer, Poly, add
 from zplan.verify.derive.recorder import Event, Log
 
@@ -25,6 +26,8 @@ class Row:
     """Live bytes, without ``pending``'s gradient."""
     pending_form: Poly = field(default_factory=dict)
     """Bytes of ``pending``'s gradient."""
+    place: int = 0
+    """How many modules of the piece's trail have begun."""
 
 
 @dataclass
@@ -43,6 +46,8 @@ class Piece:
     input_grad: Poly
     held: Poly = field(default_factory=dict)
     """Weight gradient that autograd holds until another piece has added its part (tied embedding)."""
+    trails: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    """The modules that run one after the other, in forward and in backward."""
 
 
 class Timeline:
@@ -103,7 +108,19 @@ class Timeline:
             order=order,
             input_grad=self.total({uid for uid, piece in self.log.inputs.items() if piece == index}),
             held=self.total(self._held()) if index == self.head else {},
+            trails=(self._trail("forward", index)[0], self._trail("backward", index)[0]),
         )
+
+    def _trail(self, phase: str, index: int) -> tuple[list[str], dict[int, int]]:
+        """The modules that run in a piece, one after the other, and how many have begun by each event."""
+        trail: list[str] = []
+        places: dict[int, int] = {}
+        for event in self.log.events:
+            if event.phase == phase and event.piece == index:
+                if event.module and trail[-1:] != [event.module]:
+                    trail.append(event.module)
+                places[id(event)] = len(trail)
+        return trail, places
 
     def _outliving(self, index: int) -> tuple[set[int], set[int], set[int]]:
         """Storages of a piece that are kept for backward, held by the model's frame, held by autocast's cache."""
@@ -170,12 +187,12 @@ class Timeline:
 
     def _forward(self, index: int) -> list[Row]:
         rows = []
-        carried = self._carried(index)
+        carried, places = self._carried(index), self._trail("forward", index)[1]
         for event in self.births:
             if event.phase == "forward" and event.piece == index:
                 mine = {uid for uid in event.live if self.log.born[uid][1] <= index <= self.owner(uid)}
                 mine |= {uid for uid in event.live if self.log.born[uid][1] == index or uid in carried}
-                rows.append(Row(event.module, 0, "", self.total(mine)))
+                rows.append(Row(event.module, 0, "", self.total(mine), place=places[id(event)]))
         return rows
 
     def _backward(self, index: int, order: Sequence[str]) -> list[Row]:
@@ -184,6 +201,7 @@ class Timeline:
         start = self.first("backward", index).ready
         held = self._held() if index != self.head else frozenset()
         rows, known = [], set(order)
+        places = self._trail("backward", index)[1]
         for event in self.births:
             if event.phase != "backward" or event.piece != index:
                 continue
@@ -199,8 +217,27 @@ class Timeline:
                 main = None  # waits: what is handed over before it does not exist yet
             pending = "" if main is None else self.grads[main]
             waiting = {} if main is None else self.poly(main)
-            rows.append(Row(event.module, event.ready - start, pending, self.total(live - {main}), waiting))
-        return rows
+            form = self.total(live - {main})
+            rows.append(Row(event.module, event.ready - start, pending, form, waiting, places[id(event)]))
+        return rows if index in (0, self.head) else self._with_hooks(index, rows, start, held)
+
+    def _with_hooks(self, index: int, rows: list[Row], start: int, held: frozenset[int]) -> list[Row]:
+        """Adds to a block's instants those at which its gradients are handed over."""
+        places = self._trail("backward", index)[1]
+        found, previous = list(rows), self.log.events[0]
+        for event in (*self.log.events, None):
+            ready = len(self.log.ready) if event is None else event.ready
+            for number in range(previous.ready, ready):
+                if previous.piece != index or previous.phase != "backward":
+                    continue
+                name, grad = self.log.ready[number]
+                live = {u for u in self.log.at_hooks[number] if u not in held and self._counts(u, index)} - {grad}
+                place = places[id(previous)]
+                row = Row(previous.module, number - start, AT_HOOK + name, self.total(live), self.poly(grad), place)
+                at = next((i for i, one in enumerate(found) if one.ready > number - start), len(found))
+                found.insert(at, row)
+            previous = event or previous
+        return found
 
 
 def _is_stacked(name: str) -> bool:

@@ -44,6 +44,8 @@ class Log:
     events: list[Event] = field(default_factory=list)
     ready: list[tuple[str, int]] = field(default_factory=list)
     """(parameter name, storage of its gradient) in order of hand-over."""
+    at_hooks: list[frozenset[int]] = field(default_factory=list)
+    """What lives while each of them is handed over."""
     inputs: dict[int, int] = field(default_factory=dict)
     """Storage -> piece that takes it as input; ``BLOCK_INPUT`` of each block."""
     last_live: frozenset[int] = frozenset()

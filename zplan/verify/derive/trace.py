@@ -158,8 +158,6 @@ def run(
         _watch_gradients(recorder, model)
         ids = torch.zeros((micro_batch, seq_len), dtype=torch.long, device=device)
         inputs: dict[str, torch.Tensor] = {"input_ids": ids, "labels": ids}
-        if attention is Attention.SDPA:
-            inputs["attention_mask"] = torch.ones_like(ids)
         for tensor in inputs.values():
             recorder.ignore(tensor)
         with recorder:
@@ -212,6 +210,7 @@ def _watch_gradients(recorder: Recorder, model: nn.Module) -> None:
             uid = recorder.storage_id(param.grad)
             assert uid is not None
             recorder.log.ready.append((name, uid))
+            recorder.log.at_hooks.append(frozenset(recorder.live))
             param.grad = None
 
         parameter.register_post_accumulate_grad_hook(handed_over)
