@@ -177,11 +177,14 @@ def _terms(run: Pass, stack: Stack, forward: bool, best: Best) -> dict[str, int]
         terms[key] = terms.get(key, 0) + size
     if not forward:
         terms[TermKey.CHECKPOINTS] = terms.get(TermKey.CHECKPOINTS, 0) + stack.retained_bytes(best.depth)
+    own = best.candidate.activation_bytes
+    # Below 0 where the gradient that the head held is gone: it has become part of the one that is handed over.
+    gone = min(0, own)
     for key, size in (
         (TermKey.INPUTS, stack.inputs_bytes),
-        (best.own, best.candidate.activation_bytes),
+        (best.own, own - gone),
         (TermKey.ATTENTION_SCORES, best.candidate.score_bytes),
-        (TermKey.UNSHARDED_GRADS, best.candidate.pending + best.held_grad_bytes),
+        (TermKey.UNSHARDED_GRADS, best.candidate.pending + best.held_grad_bytes + gone),
         *best.level.terms,
     ):
         terms[key] = terms.get(key, 0) + size

@@ -141,6 +141,9 @@ def _bound_stem(
             tied = find(tables, "stem", "tied", names, grouped=True)
             rows = _summed_first(shifted(tied, len(table.columns)))
             table = replace(table, columns=table.columns + tied.columns, backward=rows)
+        elif model.tied_embeddings and not lora:
+            each = 4 if mode in (ComputeMode.FP32, ComputeMode.AUTOCAST) else 2
+            table = replace(table, columns=(*table.columns, "h*V"), backward=_added_to(table, each))
         if (
             module_of(block.implementation) in TWO_ROTARIES
             and len({k.sliding_window is None for k in model.block_kinds}) > 1
@@ -169,10 +172,25 @@ def _summed_first(rows: tuple[Backward, ...]) -> tuple[Backward, ...]:
     made: list[Backward] = []
     for ready, module, pending, row in rows:
         if pending and any(row):
-            # The sum is as large as the gradient that is still there.
-            made += [(ready, module, "", tuple(2 * size for size in row)), (ready, module, pending, (0,) * len(row))]
+            # The sum is as large as the gradient that is still there; the head's is held through the stem, but gone by then.
+            made += [(ready, module, "", tuple(2 * size for size in row)), (ready, module, pending, _negative(row))]
         else:
             made.append((ready, module, pending, row))
+    return tuple(made)
+
+
+def _negative(row: Row) -> Row:
+    return tuple(-size for size in row)
+
+
+def _added_to(table: Table, element_bytes: int) -> tuple[Backward, ...]:
+    """The rows of a tied embedding whose gradient is added to the head's in place: one is left when the hook runs."""
+    made: list[Backward] = []
+    for ready, module, pending, row in table.backward:
+        padded = row + (0,) * (len(table.columns) - len(row))
+        if pending:
+            made.append((ready, module, "", (*padded, element_bytes)))
+        made.append((ready, module, pending, (*padded, -element_bytes if pending else 0)))
     return tuple(made)
 
 

@@ -18,6 +18,10 @@ from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, lay
 from zplan.spec import Job, Offload
 
 
+FIRST_OF = 2
+"""With two micro-steps the first is the only one that reduces nothing, and finds no gradients yet."""
+
+
 def _running_sum(sizes: list[int]) -> list[int]:
     out = [0]
     for size in sizes:
@@ -41,12 +45,18 @@ def _forward_track(units: Units, orders: GradOrders, stage: int, waiting: int) -
     return Track("any", {0: held(0)}, tuple(blocks), {0: held(kept)})
 
 
-def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states: StateBytes) -> tuple[Track, Moment]:
-    """Views' gradients pile up until autograd joins them into the flat one; then it is reduced into the fp32 shard."""
+def _backward(
+    units: Units, groups: Layout, orders: GradOrders, job: Job, states: StateBytes, *, earlier: bool = False
+) -> tuple[Track, Moment]:
+    """Views' gradients pile up until autograd joins them into the flat one; then it is reduced into the fp32 shard.
+
+    In ``earlier`` micro-steps than the last nothing is reduced: flat gradients wait, or are added to those that do.
+    """
+    empty = earlier and job.grad_accum == FIRST_OF
     e, gather, root = units.grad, units.compute, units.compute * units.root.whole
     depth = len(units.layers)
     flats = [e * units.block(index).trainable_whole for index in range(depth)]
-    waiting = (sum(flats) + e * units.root.trainable_whole) if job.grad_accum > 1 else 0
+    waiting = (sum(flats) + e * units.root.trainable_whole) if job.grad_accum > 1 and not empty else 0
     kept = sum(gather * units.block(index).whole for index in range(depth)) if job.stage == 2 else 0
     sharded = 0
 
@@ -78,6 +88,9 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
             collected[variant].setdefault(count, []).append((index, held(gathered, root_grads + size)))
         # The flat gradient is a concatenation of the views' gradients, which live until it is made.
         after[variant].append((index, held(gathered, root_grads + sums[-1] + max(sums[-1], flats[index]))))
+        if earlier:
+            waiting += flats[index] if empty else 0
+            continue
         kept -= gather * unit.whole if job.stage == 2 else 0
         waiting -= flats[index] if job.grad_accum > 1 else 0
         # CPUOffload copies each reduced shard to the host and drops it (``_runtime_utils.py``, ``_post_reduce_grad_callback``).
@@ -85,8 +98,8 @@ def _backward(units: Units, groups: Layout, orders: GradOrders, job: Job, states
     stem_sums = _running_sum(
         [e * groups.stem.tensors[w].numel for w in orders.stem if groups.stem.tensors[w].trainable]
     )
-    stem: dict[StateKey, Level] = {count: held(0, root_grads + size) for count, size in enumerate(stem_sums)}
-    final = held(0, 2 * (root_grads + stem_sums[-1]))
+    stem: dict[StateKey, Level] = {count: held(kept, root_grads + size) for count, size in enumerate(stem_sums)}
+    final = held(kept, 2 * (root_grads + stem_sums[-1]))
     blocks: list[dict[StateKey, LayerLevels]] = [{c: layer_levels(p) for c, p in per.items()} for per in collected]
     track = Track("grads", stem, tuple(blocks), head, tuple(layer_levels(points) for points in after))
     return track, Moment("backward", "root's flat gradient", dict(final.terms))
@@ -100,6 +113,11 @@ def _pieces(groups: Layout, units: Units) -> list[tuple[int]]:
         (min(max((t.numel for t in tensors if t.trainable), default=0), unit.trainable_stored),)
         for tensors, unit in pairs
     ]
+
+
+def _beside(steady: dict[str, int], moment: Moment) -> Moment:
+    terms = {key: steady.get(key, 0) + moment.terms.get(key, 0) for key in {**steady, **moment.terms}}
+    return Moment(moment.phase, moment.name, terms)
 
 
 def fsdp1_memory(
@@ -122,9 +140,7 @@ def fsdp1_memory(
     # Without a reduction SHARD_GRAD_OP does not reshard after backward either.
     whole_blocks = units.compute * units.total("whole") if waiting and job.stage == 2 else 0
     backward, final = _backward(units, groups, orders, job, states)
-    last = Moment(
-        "backward", final.name, {k: steady.get(k, 0) + final.terms.get(k, 0) for k in {**steady, **final.terms}}
-    )
+    last = _beside(steady, final)
     step = dict(steady)
     if on_gpu:
         step[TermKey.GRADS] = states.grad * units.total("trainable_stored")
@@ -145,11 +161,13 @@ def fsdp1_memory(
     # (``_reset_flat_param_grad_info_if_needed``).
     between = {**steady, TermKey.GRADS: step.get(TermKey.GRADS, 0)}
     forward = _forward_track(units, orders, job.stage, waiting)
+    passes = [Pass(steady, forward, backward, (last,), (Moment("forward", "gradients of the step before", between),))]
+    if waiting:
+        before, final = _backward(units, groups, orders, job, states, earlier=True)
+        passes.append(Pass(steady, forward, before, (_beside(steady, final),)))
     return EngineMemory(
         steady=between,
-        passes=(
-            Pass(steady, forward, backward, (last,), (Moment("forward", "gradients of the step before", between),)),
-        ),
+        passes=tuple(passes),
         step=(
             Moment("step", "optimizer step", step),
             Moment(
