@@ -10,7 +10,7 @@ from functools import lru_cache
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, backward_track, constant_track
-from zplan.memory.engines.zero12_reduce import Partition, Reducer, edges_of, partition
+from zplan.memory.engines.zero12_reduce import Partition, Reducer, edges_of, hands, partition
 from zplan.memory.formats import FP32_BYTES, accumulated_bytes
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
@@ -132,7 +132,7 @@ def zero12_memory(
     the step adds 2 P/N kept + 2 P/N flattened + 4 P/N cast gradients.
     """
     states = deepspeed_bytes(job.precision)
-    part = partition(groups, ranks, rank)
+    part = partition(groups, ranks, rank, hands(job, ranks))
     flat = states.param * zero12_flat_numel(groups.trainable, ranks)
     frozen = states.param * (groups.total + groups.adapters - groups.trainable)
     steady = {TermKey.PARAMS: flat + frozen}
@@ -209,8 +209,7 @@ def _passes(
     backward = backward_track(groups, orders, waiting, piled if piled_up else reducer.hand_over)
     after = reducer.reduce()
     last = Moment("backward", "last reduction", _merged(base, reducer.level(after)))
-    kept = FP32_BYTES * part.numel if reducer.wide else reducer.own_buffer
-    return (Pass(base, forward, backward, (last,)),), kept, _merged(base, waiting)
+    return (Pass(base, forward, backward, (last,)),), reducer.kept_bytes, _merged(base, waiting)
 
 
 @lru_cache(maxsize=1024)
@@ -245,8 +244,7 @@ def _late_reduction(
     forward = constant_track(groups, orders, waiting)
     largest = reducer.drain(groups)
     last = Moment("backward", "reduction after the last gradient", _merged(base, largest))
-    kept = FP32_BYTES * reducer.part.numel if reducer.wide else reducer.own_buffer
-    return (Pass(base, forward, backward, (last,)),), kept, _merged(base, waiting)
+    return (Pass(base, forward, backward, (last,)),), reducer.kept_bytes, _merged(base, waiting)
 
 
 def _merged(base: dict[str, int], extra: Level) -> dict[str, int]:

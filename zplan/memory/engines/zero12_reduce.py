@@ -33,21 +33,28 @@ class Partition:
 
 
 @lru_cache(maxsize=512)
-def edges_of(groups: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Indices of trainable tensors, and where each starts in the flat buffer (with the end of the last)."""
-    indices, starts, offset = [], [0], 0
-    for index, tensor in enumerate(groups.tensors()):
-        if tensor.trainable:
-            indices.append(index)
-            offset += tensor.numel
-            starts.append(offset)
-    return tuple(indices), tuple(starts)
+def edges_of(groups: Layout, dealt: int = 1) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Indices of trainable tensors, and where each starts in the flat buffer (with the end of the last).
+
+    With ``round_robin_gradients`` tensors are dealt to as many hands as there are ranks (``_round_robin_reorder``).
+    """
+    trained = [(index, tensor.numel) for index, tensor in enumerate(groups.tensors()) if tensor.trainable]
+    trained = [one for hand in range(min(dealt, len(trained))) for one in trained[hand::dealt]]
+    starts = [0]
+    for _, numel in trained:
+        starts.append(starts[-1] + numel)
+    return tuple([index for index, _ in trained]), tuple(starts)
+
+
+def hands(job: Job, ranks: int) -> int:
+    """How many hands the tensors are dealt to; 1 where they stay in their order."""
+    return ranks if job.deepspeed.round_robin_gradients else 1
 
 
 @lru_cache(maxsize=512)
-def _starts(groups: Layout) -> dict[int, int]:
+def _starts(groups: Layout, dealt: int) -> dict[int, int]:
     """Index of each trainable tensor -> where it starts in the flat buffer."""
-    indices, starts = edges_of(groups)
+    indices, starts = edges_of(groups, dealt)
     return dict(zip(indices, starts, strict=False))
 
 
@@ -58,14 +65,18 @@ def _touched(starts: tuple[int, ...], size: int, rank: int) -> tuple[int, int]:
     return min(first, len(starts) - 1), min(last, len(starts) - 1)
 
 
-def partition(groups: Layout, ranks: int, rank: int) -> Partition:
+def partition(groups: Layout, ranks: int, rank: int, dealt: int = 1) -> Partition:
     """The tensors of one rank's partition (``get_partition_info``)."""
     size = zero12_partition_numel(groups.trainable, ranks)
-    indices, starts = edges_of(groups)
+    indices, starts = edges_of(groups, dealt)
     first, last = _touched(starts, size, rank)
     start, end = rank * size, (rank + 1) * size
     inside = tuple(min(end, starts[i + 1]) - max(start, starts[i]) for i in range(first, last))
     return Partition(size, frozenset(indices[first:last]), starts[last] - starts[first] if last > first else 0, inside)
+
+
+STAGE_OF_GRADIENTS = 2
+"""From which on gradients are partitioned."""
 
 
 class Reducer:
@@ -81,8 +92,13 @@ class Reducer:
         """The same in the bucket; stage 1 casts gradients when they are handed over (``grad_accum``)."""
         self.bucket_size = job.deepspeed.reduce_bucket_size
         self.offload = job.offload is not Offload.NONE
-        self.buffers = (2 if job.deepspeed.overlap_comm else 1) * self.bucket_size * self.grad
-        self.starts = _starts(groups)
+        self.contiguous = job.deepspeed.contiguous_gradients or self.offload or self.wide
+        """Gradients are copied into a buffer; otherwise each keeps its own storage until it is reduced."""
+        self.overlap = bool(job.deepspeed.overlap_comm)
+        self.buffers = (2 if self.overlap else 1) * self.bucket_size * self.grad if self.contiguous else 0
+        self.late = 0
+        """Bytes of gradients that were reduced, and are let go of at the beginning of the next reduction."""
+        self.starts = _starts(groups, hands(job, ranks))
         self.held = 0
         """Bytes of gradients outside of the bucket that wait for their reduction or for the step."""
         self.bucket: list[tuple[int, int]] = []
@@ -143,6 +159,8 @@ class Reducer:
             return 0
         if self.wide:
             return self._reduce_wide()
+        if not self.contiguous:
+            return self._reduce_apart()
         flatten = self._flatten()
         copied, before = 0, self.own_buffer
         for index, numel in self.bucket:
@@ -159,6 +177,32 @@ class Reducer:
         self.bucket, self.elements = [], 0
         # The flat copy is gone before the partition's own buffer is made.
         return freed + max(flatten - (self.own_buffer - before), copied)
+
+    def _reduce_apart(self) -> int:
+        """The same without a buffer: gradients are joined for the reduction, and what others own is freed in stage 2.
+
+        Source: ``reduce_ipg_grads`` (``buffered_reduce_fallback``, ``previous_reduced_grads``).
+        """
+        self.held, self.late = self.held - self.late, 0
+        flatten = self.grad * self.elements if len(self.bucket) > 1 else 0
+        others = sum(numel for index, numel in self.bucket if index not in self.part.owned)
+        freed = self.grad * others if self.stage == STAGE_OF_GRADIENTS else 0
+        self.bucket, self.elements = [], 0
+        if self.overlap:
+            self.late = freed
+            return flatten
+        self.held -= freed
+        return freed + flatten
+
+    @property
+    def kept_bytes(self) -> int:
+        """Gradients that go into the step."""
+        if self.wide:
+            return FP32_BYTES * self.part.numel
+        return self.own_buffer if self.contiguous else self.grad * self.part.owned_numel
+
+    def _own_storage(self, numel: int) -> bool:
+        return not self.contiguous or numel > self.bucket_size
 
     def _reduce_wide(self) -> int:
         """The same where a rank's share is added to its fp32 buffer, slice by slice, cast before in 16 bits.
@@ -189,7 +233,7 @@ class Reducer:
             piled_up: The gradient was counted in ``held`` already (stage 1 reduces after backward).
         """
         transient = self.reduce() if self.elements + numel > self.bucket_size else 0
-        if piled_up != (numel > self.bucket_size):
+        if piled_up != self._own_storage(numel):
             self.held += -self.grad * numel if piled_up else self.grad * numel
         self.bucket.append((index, numel))
         self.elements += numel
@@ -200,13 +244,13 @@ class Reducer:
         now = self.now
         if self.wide and self.stage == 1:
             return self._hand_over_cast(index, numel)
-        if now is not None and self.elements + numel <= self.bucket_size:
+        if now is not None and self.contiguous and self.elements + numel <= self.bucket_size:
             self.bucket.append((index, numel))
             self.elements += numel
             return now, now
         transient = self.add(index, numel)
         now = self.now = self.level()
-        if numel > self.bucket_size:
+        if self._own_storage(numel):
             # While it is handed over, an oversized gradient is pending, and not yet among those that wait: with offload the copy
             # is that is made of it for the host's sake (``_offload_gradient_safety_enabled``).
             own = self.grad * numel
@@ -228,7 +272,7 @@ class Reducer:
         for index, start, end in zip(indices, starts, starts[1:], strict=False):
             held = self.held
             transient = self.add(index, end - start, piled_up=True)
-            if transient and end - start <= self.bucket_size:
+            if transient and not self._own_storage(end - start):
                 # The bucket is reduced before the gradient is copied into it.
                 transient += self.grad * (end - start)
             transient = max(transient, held - self.held)

@@ -134,6 +134,8 @@ class Timeline:
         if index == 0:  # while the last block runs; a head without a norm starts after the frame is gone
             blocks = [event for event in self.log.events if event.phase == "forward" and event.piece == self.head - 1]
             later = blocks[-1].live
+            # What the first block is called with has a name in the model's frame, too.
+            mine |= {uid for uid, piece in self.log.inputs.items() if piece == 1} - self.log.last_live
         else:
             later = self.first("forward", self.head).live
         return kept, (mine & later) - kept - cached, cached
