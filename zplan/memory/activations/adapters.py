@@ -48,6 +48,12 @@ class Without:
     input_bytes: Mapping[str, int]
     """By layer: its input, once per input that no adapter reads any more; listed at the first layer that reads it."""
     position: Mapping[str, int] = field(default_factory=dict)
+    copy_bytes: Mapping[str, int] = field(default_factory=dict)
+    """By layer: 16-bit copies of its adapter's weights, which autocast makes and autograd keeps; whatever the batch."""
+
+    def copies(self, first: int, last: int) -> int:
+        """The same of those copies."""
+        return sum(self.copy_bytes.get(name, 0) for name in self.order[first:last])
 
     def saved(self, first: int, last: int) -> int:
         """What is saved while layers ``first`` to ``last`` (not included) of the order hold what they keep."""
@@ -107,6 +113,7 @@ def without(
     *,
     keeps_inputs: bool = False,
     wide: bool = False,
+    cast: bool = False,
 ) -> Without | None:
     """Returns what is missing against adapters on every linear layer; None where nothing is.
 
@@ -117,6 +124,7 @@ def without(
         family: The ``model_type``.
         keeps_inputs: Frozen layers keep their inputs, too (DeepSpeed ``LinearFunctionForZeroStage3``).
         wide: Adapters are fp32, and each casts its input for itself.
+        cast: Adapters are fp32 under autocast, which casts each one's input, and its weights, to 16 bits.
     """
     everywhere = replace(lora, targets=ALL_LINEAR)
     layers = {w.name.removesuffix(".weight"): w for w in weights if has_adapter(w, everywhere, family)}
@@ -135,8 +143,12 @@ def without(
             saved[readers[0]] = _fan_in_bytes(layers[readers[0]])
     if wide:
         saved = {name: 2 * size for name, size in ((n, _fan_in_bytes(layers[n])) for n in absent)}
+    copies = {}
+    if cast:
+        saved = {name: _fan_in_bytes(layers[name]) for name in absent}
+        copies = {name: 2 * lora.rank * sum(layers[name].shape) for name in absent}
     positions = {name: index for index, name in enumerate(running)}
-    return Without(running, absent, (4 if wide else 2) * lora.rank, saved, positions)
+    return Without(running, absent, (4 if wide else 2) * lora.rank, saved, positions, copies)
 
 
 def _fan_in_bytes(weight: Weight) -> int:
@@ -179,14 +191,15 @@ def reduced(table: Table, missing: Without) -> Table:
     ends = len(missing.order)
     keeps = any(value for name, value in zip(table.columns, table.kept, strict=False) if name == "T*R")
 
-    def less(row: Row, saved: int) -> Row:
-        return (*row, *(0 for _ in range(len(table.columns) - len(row))), -saved)
+    def less(row: Row, first: int, last: int) -> Row:
+        padded = (*row, *(0 for _ in range(len(table.columns) - len(row))))
+        return (*padded, -missing.saved(first, last), -missing.copies(first, last))
 
     forward, done = [], 0
     for module, row in table.forward:
         done = missing.position.get(layer_of(module.removeprefix(AFTER_MODULE)), done)
         if not _is_gone(module, missing):
-            forward.append((_after(module, missing), less(row, missing.saved(0, done) if keeps else 0)))
+            forward.append((_after(module, missing), less(row, 0, done if keeps else 0)))
     backward, again, done = [], not keeps, 0
     for ready, module, pending, row in table.backward:
         at = missing.position.get(layer_of(module.removeprefix(AFTER_MODULE)), done)
@@ -194,14 +207,79 @@ def reduced(table: Table, missing: Without) -> Table:
         done = at
         held = at if again else ends - _layers_done(table.order, ready)
         if not _is_gone(module, missing):
-            backward.append((ready, _after(module, missing), pending, less(row, missing.saved(0, held))))
+            backward.append((ready, _after(module, missing), pending, less(row, 0, held)))
     return replace(
         table,
-        columns=(*table.columns, "T"),
-        kept=less(table.kept, missing.saved(0, ends) if keeps else 0),
+        columns=(*table.columns, "T", "1"),
+        kept=less(table.kept, 0, ends if keeps else 0),
         forward=tuple(forward),
         backward=tuple(backward),
     )
+
+
+def as_without(table: Table, plain: Table, missing: Without, *, checkpointed: bool) -> Table:
+    """Returns the table of a block whose layers without an adapter run forward as they do in a block without any.
+
+    What runs forward in a checkpoint keeps nothing, so that a layer's instants, and those of code after it, are the same whatever
+    other layers have. Elsewhere code after a layer needs as much more than the layer as it does in a block without adapters.
+
+    Args:
+        table: Of the block with adapters, reduced already.
+        plain: Of the block without.
+        missing: Layers that have none.
+        checkpointed: Both tables are of blocks that are computed again in backward.
+    """
+    if not all(any(module[:1] == AFTER_MODULE for module, _ in one.forward) for one in (table, plain)):
+        return table
+    before, after = len(table.columns), len(plain.columns)
+    forward = [(module, row + (0,) * after) for module, row in table.forward]
+    others = [(module, (0,) * before + row) for module, row in plain.forward]
+    end = _recomputed(table, missing) if checkpointed else 0
+    backward = [(ready, module, which, row + (0,) * after) for ready, module, which, row in table.backward]
+    again = [(module, (0,) * before + row) for _, module, _, row in plain.backward[: _recomputed(plain, missing)]]
+    redone = _in_passing([(module, row) for _, module, _, row in backward[:end]], again, missing)
+    if checkpointed:
+        forward = [one for one in forward if not _absent(one[0], missing)]
+        forward += [one for one in others if _absent(one[0], missing)]
+    else:
+        forward = _in_passing(forward, others, missing)
+    return replace(
+        table,
+        columns=(*table.columns, *plain.columns),
+        forward=tuple(forward),
+        backward=(*((0, module, "", row) for module, row in redone), *backward[end:]),
+    )
+
+
+def _absent(module: str, missing: Without) -> bool:
+    return layer_of(module.removeprefix(AFTER_MODULE)) in missing.absent
+
+
+def _recomputed(table: Table, missing: Without) -> int:
+    """How many of a checkpointed block's first instants of backward are those of its recomputation."""
+    done = count = 0
+    for ready, module, pending, _ in table.backward:
+        at = missing.position.get(layer_of(module.removeprefix(AFTER_MODULE)), done)
+        if ready or pending or at < done:
+            break
+        done, count = at, count + 1
+    return count
+
+
+def _in_passing(
+    rows: Sequence[tuple[str, Row]], plain: Sequence[tuple[str, Row]], missing: Without
+) -> list[tuple[str, Row]]:
+    """Instants of which those after an absent adapter's layer are the layer's own, and what code after it needs more."""
+    own, without_any = (
+        {module: row for module, row in some if module in missing.absent and any(row)} for some in (rows, plain)
+    )
+    found = [one for one in rows if not _absent(one[0], missing) or one[0] in own]
+    for module, row in plain:
+        layer = module.removeprefix(AFTER_MODULE)
+        if module != layer and layer in own and layer in without_any:
+            sums = zip(own[layer], row, without_any[layer], strict=True)
+            found.append((module, tuple(mine + later - first for mine, later, first in sums)))
+    return found
 
 
 def _layers_done(order: Sequence[str], ready: int) -> int:

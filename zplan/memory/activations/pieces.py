@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from zplan.errors import ZplanError
-from zplan.memory.activations.adapters import adapter_names, on_the_fly, reduced, without
+from zplan.memory.activations.adapters import adapter_names, as_without, on_the_fly, reduced, without
 from zplan.memory.activations.base import ComputeMode, PieceMemory
 from zplan.memory.activations.find import MEASURE, WITH_ADAPTERS, find, module_of, tables_of, variation, way_key
 from zplan.memory.activations.table import Backward, Bound, Row, Table, bind, shifted
@@ -118,11 +118,35 @@ def _bound_block(
         )
     missing, wide = None, mode is ComputeMode.WIDE
     if adapters is not None:
-        missing = without(block.weights, table.order, adapters, family, keeps_inputs=keeps_inputs, wide=wide)
-    table = table if missing is None else reduced(table, missing)
+        missing = without(
+            block.weights,
+            table.order,
+            adapters,
+            family,
+            keeps_inputs=keeps_inputs,
+            wide=wide,
+            cast=mode in (ComputeMode.MIXED, ComputeMode.AUTOCAST),
+        )
+    if missing is not None:
+        table = reduced(table, missing)
+        plain = _plain(block, attention, mode, checkpointed)
+        table = table if plain is None else as_without(table, plain, missing, checkpointed=checkpointed)
     if quantized:
         table = on_the_fly(table, block.weights)
     return bind(table, sizes, names, frozen=bool(lora))
+
+
+def _plain(block: BlockSpec, attention: Attention, mode: ComputeMode, checkpointed: bool) -> Table | None:
+    """The table of the same block without adapters, where there is one."""
+    sizes = dict(block.dims)
+    try:
+        mode = ComputeMode.CAST if mode is ComputeMode.WIDE else mode
+        tables = tables_of(module_of(block.implementation), mode)
+        way = way_key(attention, checkpointed, tables)
+        names = [weight.name for weight in block.weights]
+        return find(tables, block.implementation, way, names, grouped=sizes.get("a") != sizes.get("k"))
+    except (KeyError, ZplanError):
+        return None
 
 
 @lru_cache(maxsize=1024)

@@ -163,7 +163,12 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str], *, froz
             total[part] += coefficient * value
         return tuple(total)
 
-    forward = _largest([(0, module, -1, numbers(row)) for module, row in table.forward])
+    # Before the first module with a matrix engines hold something else than after it.
+    first = next((place for place, (module, _) in enumerate(table.forward) if module), 0)
+    forward = [
+        *_largest([(0, module, -1, numbers(row)) for module, row in table.forward[:first]]),
+        *_largest([(0, module, -1, numbers(row)) for module, row in table.forward[first:]]),
+    ]
     backward = _largest(
         [
             (ready_after[ready], module, pending(name), numbers(row))
