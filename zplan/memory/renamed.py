@@ -58,12 +58,13 @@ def with_first_states(memory: EngineMemory, groups: Layout, job: Job) -> EngineM
         states = memory.steady.get(TermKey.OPTIMIZER, 0)
         init = tuple(Moment(m.phase, m.name, {**m.terms, TermKey.OPTIMIZER: states}) for m in memory.init)
         return replace(memory, init=init if made is None else (*memory.init, Moment("init", "optimizer made", made)))
-    if job.stage == 3 and job.zero_init is not False:
-        return memory
-    size = memory.states.param * groups.trainable
+    size = 0 if job.stage == 3 and job.zero_init is not False else memory.states.param * groups.trainable
+    again = memory.steady.get(TermKey.OPTIMIZER, 0)
 
     def change(_name: str, old: Mapping[str, int]) -> Mapping[str, int]:
-        return {**old, TermKey.OPTIMIZER: old.get(TermKey.OPTIMIZER, 0) + size}
+        # The engine's own states are made at once, too: as soon as there are fp32 tensors to make them for.
+        more = size + (again if TermKey.MASTER in old and TermKey.OPTIMIZER not in old else 0)
+        return {**old, TermKey.OPTIMIZER: old.get(TermKey.OPTIMIZER, 0) + more} if more else old
 
     return renamed(memory, change)
 

@@ -21,7 +21,7 @@ from zplan.memory.facts import CodeFacts, JobFacts
 from zplan.memory.params import layout
 from zplan.memory.runtime import flash_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
-from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec
+from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, WeightKind
 
 INPUT_BYTES_PER_TOKEN = 8
 """Token ids in int64; the labels are the same tensor, as in a causal language model's training loop."""
@@ -91,7 +91,9 @@ def _widened(piece: PieceMemory, block: BlockSpec, lora: Lora, tokens: int, chec
     found = [one for one in (adapter(weight, lora, family) for weight in block.weights) if one is not None]
     layers = [one for one in found if not one.wraps_parameter]
     copies = 2 * sum(one.rank * (one.fan_in + one.fan_out) for one in found if one.wraps_parameter)
-    extra = tokens * sum(4 * one.fan_in + 2 * lora.rank for one in layers) + copies
+    # A layer that is no nn.Linear keeps no input of its own, and with an adapter that casts it nothing keeps it in 16 bits.
+    kept = sum((2 if one.weight.kind is WeightKind.CONV1D else 4) * one.fan_in + 2 * lora.rank for one in layers)
+    extra = tokens * kept + copies
     # Forward alone frees each layer's copy and its fp32 result before the next layer's.
     passing = max((4 * tokens * (one.fan_in + one.fan_out) for one in layers), default=0)
     return _more_kept(piece, extra, checkpointed, max(passing, copies))

@@ -75,6 +75,13 @@ def with_head_module(tied: Table, own: Table) -> Table:
     )
 
 
+def with_forward_of(tied: Table, own: Table) -> Table:
+    """Returns the table of a tied head whose loss is in parts, with the forward of one that names the head's matrix."""
+    before = (0,) * len(tied.columns)
+    forward = tuple((name, before + row) for name, row in own.forward)
+    return replace(tied, columns=(*tied.columns, *own.columns), forward=forward)
+
+
 GRADIENT_BYTES = 2
 
 
@@ -188,8 +195,9 @@ def _bound_head(model: ModelSpec, loss: Loss, mode: ComputeMode, lora: bool, add
             f"there is no activation table for a {loss.value} loss of {model.family}{adapters} in {mode.value} mode",
             "try --loss standard",
         ) from None
-    if tied and way == Loss.STANDARD.value:
-        table = with_head_module(table, find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True))
+    if tied:
+        own = find(tables, f"head{ending}", way, [*known, HEAD_WEIGHT], grouped=True)
+        table = with_head_module(table, own) if way == Loss.STANDARD.value else with_forward_of(table, own)
     if loss is Loss.IN_PLACE:
         table = in_place(table)
     each = 4 if mode in (ComputeMode.FP32, ComputeMode.AUTOCAST) else 2

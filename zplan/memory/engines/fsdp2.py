@@ -113,6 +113,8 @@ class _Backward:
         )
         self.sharded = 0
         self.in_flight = 0
+        self.new = not self.waiting or units.reduce != units.compute
+        """Gradients are tensors of their own; otherwise they are added in place to those that wait."""
 
     def level(self, gathered: int, ahead: int, grads: int) -> Level:
         """The level with these bytes gathered, gathering, and as unsharded gradients of the running piece."""
@@ -132,6 +134,8 @@ class _Backward:
         ahead = self.buffers.gather(units.block(len(units.layers) - 1)) if job.stage == 3 else 0
         sums = _running_sum(self.groups.head.tensors, self.orders.head, units.compute)
         found: dict[StateKey, Level] = {count: self.level(self.kept, ahead, held) for count, held in enumerate(sums)}
+        if not self.new:
+            return {count: found[0] for count in found}
         self.root_grads = sums[-1]
         return found
 
@@ -165,7 +169,8 @@ class _Backward:
             gathered = self.kept if job.stage == 2 else buffers.params(unit)
             sums = _running_sum(tensors, self.orders.variants[variant], units.compute)
             for count, held in enumerate(sums):
-                collected[variant].setdefault(count, []).append((index, self.level(gathered, ahead, held)))
+                new = held if self.new else 0
+                collected[variant].setdefault(count, []).append((index, self.level(gathered, ahead, new)))
             self.kept -= buffers.params(unit) if job.stage == 2 else 0
             after[variant].append((index, self._reducing(unit, sums[-1], ahead)))
             self.waiting -= buffers.accumulated(unit)
@@ -185,7 +190,9 @@ class _Backward:
         """The embedding's gradient, and the root's own reduction at the very end."""
         units = self.buffers.units
         sums = _running_sum(self.groups.stem.tensors, self.orders.stem, units.compute)
-        found: dict[StateKey, Level] = {count: self.level(0, 0, held) for count, held in enumerate(sums)}
+        found: dict[StateKey, Level] = {
+            count: self.level(0, 0, held if self.new else 0) for count, held in enumerate(sums)
+        }
         held = self.root_grads + sums[-1] if not self.buffers.accumulated(units.root) else self.waiting
         copying = {
             TermKey.UNSHARDED_GRADS: held,
@@ -216,19 +223,10 @@ class _Earlier(_Backward):
         self, buffers: _Buffers, groups: Layout, orders: GradOrders, states: StateBytes, *, first: bool
     ) -> None:
         super().__init__(buffers, groups, orders, states)
-        units = buffers.units
         # A gradient that has the right dtype is added to in place; others are cast after their unit's backward.
-        self.new = first or units.reduce != units.compute
+        self.new = first or self.new
         self.first = first
         self.waiting = 0 if first else self.waiting
-
-    def head(self) -> dict[StateKey, Level]:
-        """As in the last one."""
-        found = super().head()
-        if not self.new:
-            self.root_grads = 0
-            return {count: found[0] for count in found}
-        return found
 
     def blocks(self) -> tuple[tuple[dict[StateKey, LayerLevels], ...], tuple[LayerLevels, ...]]:
         """All blocks, and the casts after each."""
