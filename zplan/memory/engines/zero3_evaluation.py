@@ -81,7 +81,7 @@ def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: State
     weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
     # Nothing is kept by autograd.
     coordinator = _Evaluation(trace, weights, job.deepspeed, [False] * len(pieces))
-    levels = PieceLevels()
+    levels = PieceLevels(len(orders.layers))
     for batch in range(BATCHES):
         coordinator.restart()
         for step in forward:

@@ -53,7 +53,7 @@ def _replayed(
     chunks: int,
 ) -> PieceLevels:
     pieces, kept = _calls(groups, orders, options, chunks)
-    trace, levels = trace_of(pieces), PieceLevels()
+    trace, levels = trace_of(pieces), PieceLevels(len(orders.layers))
     weights = weights_of(groups, options, element_bytes, adapter_bytes)
     for held in replay(trace, Coordinator(trace, weights, options, kept)):
         levels.add(held)
@@ -65,7 +65,7 @@ def _replayed_short(
 ) -> PieceLevels | None:
     """The whole model's levels from the replay of a short one; None where that does not stand for it."""
     pieces, kept = _calls(short.groups, short.orders, options, chunks)
-    trace, levels = trace_of(pieces), PieceLevels()
+    trace, levels = trace_of(pieces), PieceLevels(len(short.orders.layers))
     weights = weights_of(short.groups, options, element_bytes, adapter_bytes)
     watch = Watch(short, pieces, trace, weights, options, kept)
     if watch.hopeless:
@@ -86,7 +86,9 @@ class PieceLevels:
     whether it runs before or after the first of them in forward, and by whether a gradient of the piece is ready in backward.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: int) -> None:
+        """Of a model with so many blocks."""
+        self._blocks = blocks
         self.found: dict[tuple[bool, int], dict[str, int]] = {}
         self._later: dict[tuple[bool, int], int] = {}
         self._before = 0
@@ -118,7 +120,8 @@ class PieceLevels:
             # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
             # Of a mixture of experts it is the router that comes first, and last in backward.
             inside = op.leaf and (own or key.endswith(EXPERTS))
-            size = held.size if inside else max(held.size, before, held.fetching)
+            apart = inside or not 0 <= held.piece < self._blocks
+            size = held.size if apart else max(held.size, before, held.fetching)
             for name in (key, own_backward(key)) if own else (key,):
                 states[name] = max(states.get(name, 0), size)
         if op.keys:

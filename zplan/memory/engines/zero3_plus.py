@@ -96,7 +96,7 @@ def plus_tracks(
     on_gpu = job.offload is not Offload.ALL
     sizes = [element_bytes * zero3_secondary_numel(numel, ranks, job.hpz) if on_gpu else 0 for numel in weights.numel]
     coordinator = _Plus(trace, weights, job.deepspeed, kept, sizes)
-    both, alone = PieceLevels(), PieceLevels()
+    both, alone = PieceLevels(len(orders.layers)), PieceLevels(len(orders.layers))
     for step in trace:
         if step.op.begins:
             coordinator.fetch(step)
