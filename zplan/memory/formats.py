@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from zplan.memory.activations.base import ComputeMode
 from zplan.spec import Job, Precision
 
-
 FP32_BYTES = 4
 
 

@@ -170,10 +170,7 @@ def bind(table: Table, sizes: Mapping[str, int], weights: Sequence[str], *, froz
         *_largest([(0, module, -1, numbers(row)) for module, row in table.forward[first:]]),
     ]
     backward = _largest(
-        [
-            (ready_after[ready], module, pending(name), numbers(row))
-            for ready, module, name, row in table.backward
-        ]
+        [(ready_after[ready], module, pending(name), numbers(row)) for ready, module, name, row in table.backward]
     )
     fixed = [numbers(row) for row in (table.kept, table.input_grad, table.frame, table.cache, table.held)]
     plain = all(

@@ -69,9 +69,7 @@ def _memory(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int)
     return with_first_states(memory, groups, job)
 
 
-def _own(
-    groups: Layout, job: Job, orders: GradOrders, optimizer: OptimizerSpec, ranks: int, rank: int
-) -> EngineMemory:
+def _own(groups: Layout, job: Job, orders: GradOrders, optimizer: OptimizerSpec, ranks: int, rank: int) -> EngineMemory:
     if job.engine is Engine.DEEPSPEED:
         if job.stage == 0:
             return zero0_memory(groups, orders, job)

@@ -15,6 +15,7 @@ from zplan.memory.sharding import zero12_flat_numel, zero12_partition_numel
 from zplan.memory.timeline import Level, Pass, level
 from zplan.spec import Job, Offload, Precision
 
+
 def is_bf16_optimizer(job: Job) -> bool:
     """Whether stage 1 is run by this optimizer."""
     wide = job.precision is Precision.BF16 and job.deepspeed.grad_accum_dtype == "fp32"

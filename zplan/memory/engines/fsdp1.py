@@ -17,7 +17,6 @@ from zplan.memory.params import Layout
 from zplan.memory.timeline import LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
 
-
 FIRST_OF = 2
 """With two micro-steps the first is the only one that reduces nothing, and finds no gradients yet."""
 

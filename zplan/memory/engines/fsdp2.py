@@ -135,7 +135,7 @@ class _Backward:
         sums = _running_sum(self.groups.head.tensors, self.orders.head, units.compute)
         found: dict[StateKey, Level] = {count: self.level(self.kept, ahead, held) for count, held in enumerate(sums)}
         if not self.new:
-            return {count: found[0] for count in found}
+            return dict.fromkeys(found, found[0])
         self.root_grads = sums[-1]
         return found
 

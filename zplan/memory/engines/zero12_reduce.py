@@ -209,7 +209,7 @@ class Reducer:
 
         Source: ``_add_to_grad_partition_buffer``, ``_build_compact_grad_partition_buffer``, ``copy_grads_in_partition``.
         """
-        flatten, copied, before, cast = self._flatten(), 0, self.own_buffer, 0
+        flatten, copied, cast = self._flatten(), 0, 0
         for index, numel in self.bucket:
             if index in self.part.owned:
                 self.own_buffer = self.share

@@ -115,7 +115,17 @@ class PieceLevels:
                 states[own_backward(key)] = max(states.get(own_backward(key), 0), self._before)
             self._running = op.keys if op.begins else ()
         self._before = held.size
-        own = held.backward and not op.again
+        self._add_modules(states, held, before)
+        if not op.keys or op.leaf:
+            self._add_between(states, where, held.size)
+            if later < 2:
+                states[""] = max(states[""], held.size)
+            if later and not op.again:
+                states[LATER] = max(states.get(LATER, 0), held.size)
+
+    def _add_modules(self, states: dict[str, int], held: Held, before: int) -> None:
+        """Counts what is there while modules with matrices run that begin now."""
+        op, own = held.op, held.backward and not held.op.again
         for key in op.keys:
             # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
             # Of a mixture of experts it is the router that comes first, and last in backward.
@@ -125,18 +135,15 @@ class PieceLevels:
             for name in (key, own_backward(key)) if own else (key,):
                 states[name] = max(states.get(name, 0), size)
         if op.keys:
-            self._last[where] = (op.keys, own)
-        if not op.keys or op.leaf:
-            last, in_backward = self._last.get(where, ((), False))
-            for key in last:
-                after = f"{AFTER_MODULE}{key}"
-                for name in (after, own_backward(after)) if in_backward else (after,):
-                    states[name] = max(states.get(name, 0), held.size)
-        if not op.keys or op.leaf:
-            if later < 2:
-                states[""] = max(states[""], held.size)
-            if later and not op.again:
-                states[LATER] = max(states.get(LATER, 0), held.size)
+            self._last[held.backward, held.piece] = (op.keys, own)
+
+    def _add_between(self, states: dict[str, int], where: tuple[bool, int], size: int) -> None:
+        """Counts what is there in code after the modules that ran last."""
+        last, in_backward = self._last.get(where, ((), False))
+        for key in last:
+            after = f"{AFTER_MODULE}{key}"
+            for name in (after, own_backward(after)) if in_backward else (after,):
+                states[name] = max(states.get(name, 0), size)
 
     def _fetching(self, states: dict[str, int], where: tuple[bool, int], later: int, size: int) -> None:
         """Counts what is there before a module begins: the code that runs meanwhile is that after the module before it."""

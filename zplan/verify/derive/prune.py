@@ -54,7 +54,9 @@ def _without(pending: str, prefix: str) -> str:
 def _around(row: Row, trail: Sequence[str], heavy: set[str]) -> tuple[str, str | None]:
     """What code between modules goes by, and the module that follows it."""
     before = next((name for name in reversed(trail[: row.place]) if name in heavy), None)
-    return "" if before is None else AFTER_MODULE + before, next((name for name in trail[row.place :] if name in heavy), None)
+    return "" if before is None else AFTER_MODULE + before, next(
+        (name for name in trail[row.place :] if name in heavy), None
+    )
 
 
 def _normal(row: Row, light: set[str], heavy: set[str]) -> Row:
