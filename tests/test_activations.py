@@ -237,3 +237,34 @@ def test_watching_changes_nothing(tied: bool, checkpointed: bool) -> None:
             peak = max(peak, live)
     # Host-side only: three 8-byte scalars, and the CPU generator's state (5056 bytes) for each checkpointed block.
     assert peak - watched == 24 + (3 * 5056 if checkpointed else 0)
+
+
+def test_hooks_run_when_a_node_has_let_go_of_what_it_was_given() -> None:
+    memory = block_memory(BLOCK, micro_batch=1, seq_len=64, attention=Attention.FLASH, mode=ComputeMode.CAST)
+    names = [weight.name for weight in BLOCK.weights]
+    which = names.index("mlp.up_proj.weight")
+    at_hook = [i for i in memory.backward if i.pending_grad == which]
+    before = [i for i in memory.backward if i.pending_grad == waiting(which)]
+    assert (len(at_hook), len(before)) == (1, 1)
+    # The product's gradient of T x f, 2 bytes each, is gone.
+    assert before[0].activation_bytes - at_hook[0].activation_bytes == 2 * 64 * dict(BLOCK.dims)["f"]
+
+
+def test_code_between_modules_goes_by_the_one_before_it() -> None:
+    memory = block_memory(BLOCK, micro_batch=1, seq_len=64, attention=Attention.FLASH, mode=ComputeMode.CAST)
+    modules = list(dict.fromkeys(instant.module for instant in memory.forward))
+    assert modules[0] == ""
+    assert modules.index(">self_attn.v_proj") == modules.index("self_attn.v_proj") + 1
+
+
+def test_rows_are_told_apart_by_whether_a_hook_has_run() -> None:
+    table = Table(
+        columns=("T",),
+        kept=(0,),
+        forward=(("", (1,)),),
+        backward=((0, "a", "a.weight", (5,)), (0, "a", "!a.weight", (3,)), (1, ">a", "", (2,))),
+        order=("a.weight",),
+        input_grad=(1,),
+    )
+    found = bind(table, {}, ["a.weight"]).at(1, 10).backward
+    assert [(one.activation_bytes, one.pending_grad) for one in found] == [(50, waiting(0)), (30, 0), (20, -1)]
