@@ -21,7 +21,8 @@ from zplan.errors import ZplanError
 from zplan.inputs.model import resolve_model
 from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
-from zplan.memory.moments import Estimate, PhaseNeed
+from zplan.memory.moments import Estimate
+from zplan.memory.needs import PhaseNeed
 from zplan.spec import (
     Beyond,
     Checkpointing,

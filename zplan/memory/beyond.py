@@ -9,7 +9,8 @@ from zplan.memory.elastic import paged_on_rank
 from zplan.memory.evaluation import EVAL, evaluation
 from zplan.memory.facts import job_facts
 from zplan.memory.loading import LOAD, loading
-from zplan.memory.moments import BEYOND, Estimate, HostMemory, PhaseNeed
+from zplan.memory.moments import BEYOND, Estimate, HostMemory
+from zplan.memory.needs import PhaseNeed
 from zplan.memory.runtime import flash_scratch_bytes, runtime
 from zplan.memory.saving import SAVE, saving
 from zplan.memory.verdict import because, deciding_phase, judge, peak_per_node_bytes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from zplan.memory.activations.base import Instant, PieceMemory, waiting
@@ -193,8 +192,7 @@ def _summed_from_above(sizes: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(sums))
 
 
-@dataclass(frozen=True, slots=True)
-class StackShape:
+class StackShape(NamedTuple):
     """What a stack has at every batch shape."""
 
     variants: tuple[tuple[int, bool], ...]

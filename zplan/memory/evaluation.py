@@ -14,7 +14,8 @@ from zplan.memory.codeside import Stack
 from zplan.memory.engines.zero3_evaluation import evaluation_track
 from zplan.memory.engines.zero3_plus import secondary
 from zplan.memory.facts import JobFacts, job_facts
-from zplan.memory.moments import BeyondMoment, Estimate, Moment, PhaseNeed, TermKey
+from zplan.memory.moments import Estimate, Moment, TermKey
+from zplan.memory.needs import BeyondMoment, PhaseNeed
 from zplan.memory.params import layout
 from zplan.memory.stack import build_stack, engine_side, grad_orders
 from zplan.memory.terms import about_state

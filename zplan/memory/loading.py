@@ -6,7 +6,8 @@ Source: transformers 5.24 ``modeling_utils.py`` (``_load_pretrained_model``), ``
 
 from __future__ import annotations
 
-from zplan.memory.moments import BeyondMoment, Estimate, PhaseNeed, TermKey
+from zplan.memory.moments import Estimate, TermKey
+from zplan.memory.needs import BeyondMoment, PhaseNeed
 from zplan.memory.params import layout
 from zplan.memory.quantized import is_quantized
 from zplan.memory.sharding import zero3_partition_numel

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zplan.memory.engines.units import Units, make_units
-from zplan.memory.moments import BeyondMoment, Estimate, PhaseNeed, TermKey
+from zplan.memory.moments import Estimate, TermKey
+from zplan.memory.needs import BeyondMoment, PhaseNeed
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec, state_bytes
 from zplan.memory.params import layout
 from zplan.memory.sharding import fsdp2_padded_shard_numel, zero3_partition_numel

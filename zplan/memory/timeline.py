@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from zplan.memory.moments import Moment
 
@@ -18,8 +19,7 @@ StateKey = str | int | tuple[int]
 """What an engine's level depends on: a module's name, a count of gradients, or (weight,) while its gradient is handed over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """Bytes that the engine holds in some state, beyond the pass's base."""
 
     total: int
@@ -43,8 +43,7 @@ def plus(value: Level, key: str, size: int) -> Level:
     return Level(value.total + size, tuple(terms.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class LayerLevels:
+class LayerLevels(NamedTuple):
     """Levels of one state over the layers of one kind."""
 
     indices: tuple[int, ...]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from zplan.memory.engines.calls import Ops
 from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step, Weights
@@ -26,8 +26,7 @@ SETTLING = 2
 """Stretches beyond those that the coordinator reaches over: in them it settles into its rhythm."""
 
 
-@dataclass(frozen=True, slots=True)
-class Short:
+class Short(NamedTuple):
     """A model with fewer layers."""
 
     groups: Layout
@@ -76,8 +75,7 @@ class _Watched(Coordinator):
         return again
 
 
-@dataclass(frozen=True, slots=True)
-class _Begin:
+class _Begin(NamedTuple):
     """The beginning of a block in one direction."""
 
     step: int
