@@ -43,20 +43,32 @@ def plus(value: Level, key: str, size: int) -> Level:
     return Level(value.total + size, tuple(terms.items()))
 
 
-class LayerLevels(NamedTuple):
+class LayerLevels:
     """Levels of one state over the layers of one kind."""
 
-    indices: tuple[int, ...]
-    """The layers of the kind, in ascending order."""
-    values: tuple[Level, ...]
-    """The level in each."""
-    hull: tuple[tuple[int, Level], ...]
-    """The points that can be the largest for some number of bytes kept per layer below."""
+    __slots__ = ("_hull", "indices", "values")
+
+    def __init__(self, indices: tuple[int, ...], values: tuple[Level, ...]) -> None:
+        """From the layers of the kind, in ascending order, and the level in each."""
+        self.indices, self.values = indices, values
+        self._hull: tuple[tuple[int, Level], ...] | None = None
 
     @property
     def points(self) -> Iterator[tuple[int, Level]]:
         """(layer index, level) for every layer of the kind; not kept as pairs, of which there would be very many."""
         return zip(self.indices, self.values, strict=True)
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest level."""
+        return max([value.total for value in self.values])
+
+    @property
+    def hull(self) -> tuple[tuple[int, Level], ...]:
+        """The points that can be the largest for some number of bytes kept per layer below; few states are asked for theirs."""
+        if self._hull is None:
+            self._hull = _hull(self.indices, self.values)
+        return self._hull
 
 
 def _step(indices: Sequence[int], totals: Sequence[int]) -> int:
@@ -67,22 +79,16 @@ def _step(indices: Sequence[int], totals: Sequence[int]) -> int:
     return step if totals == list(range(totals[0], totals[-1] + (1 if step > 0 else -1), step)) else 0
 
 
-def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
-    """Levels over layers with their upper-right convex hull (Andrew's monotone chain).
-
-    Args:
-        points: One per layer, in ascending or descending order of layers.
-    """
-    ordered = points if points[0][0] <= points[-1][0] else points[::-1]
-    indices, values = zip(*ordered, strict=True)
-    first, last = ordered[0], ordered[-1]
+def _hull(indices: tuple[int, ...], values: tuple[Level, ...]) -> tuple[tuple[int, Level], ...]:
+    """The upper-right convex hull of levels over layers (Andrew's monotone chain)."""
+    first, last = (indices[0], values[0]), (indices[-1], values[-1])
     if len(set(map(id, values))) == 1:
-        return LayerLevels(indices, values, (last,))
+        return (last,)
     totals = [value.total for value in values]
     if step := _step(indices, totals):
-        return LayerLevels(indices, values, (last,) if step > 0 else (first, last))
+        return (last,) if step > 0 else (first, last)
     hull: list[tuple[int, Level]] = []
-    for index, value in ordered:
+    for index, value in zip(indices, values, strict=True):
         total = value.total
         while hull and hull[-1][1].total <= total:
             hull.pop()
@@ -92,7 +98,17 @@ def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
                 break
             hull.pop()
         hull.append((index, value))
-    return LayerLevels(indices, values, tuple(hull))
+    return tuple(hull)
+
+
+def layer_levels(points: Sequence[tuple[int, Level]]) -> LayerLevels:
+    """Levels over layers.
+
+    Args:
+        points: One per layer, in ascending or descending order of layers.
+    """
+    indices, values = zip(*(points if points[0][0] <= points[-1][0] else points[::-1]), strict=True)
+    return LayerLevels(indices, values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +131,7 @@ class Track:
     def __post_init__(self) -> None:
         """Finds the largest levels: no instant whose own bytes and these stay below the peak needs a look."""
         ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
-        blocks = (max((levels.hull[0][1].total for levels in per.values()), default=0) for per in self.blocks)
+        blocks = (max((levels.largest for levels in per.values()), default=0) for per in self.blocks)
         object.__setattr__(self, "most", (*ends, *blocks))
 
 
