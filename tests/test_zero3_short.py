@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from zplan.inputs.model import resolve_model
-from zplan.memory.engines import zero3_gather
+from zplan.memory.engines import zero3_gather, zero3_plus
 from zplan.memory.engines.zero3_short import shortened
 from zplan.memory.facts import job_facts
 from zplan.memory.params import layout
@@ -101,3 +101,25 @@ def test_few_layers_are_not_cut() -> None:
     model = resolve_model(params=None, model="llama-2-7b")
     groups, orders = layout(model), grad_orders(model, job_facts(Job(stage=3)).code)
     assert shortened(groups, orders, replace(DeepSpeedOptions(), max_reuse_distance=10**12)) is None
+
+
+@pytest.mark.parametrize("saver", CHECKPOINTING)
+@pytest.mark.parametrize("name", ["llama-2-70b", "llama-2-7b", "gemma-3-27b", "qwen3-32b", "llama-3.1-8b"])
+def test_a_short_replay_with_secondary_partitions_says_the_same(name: str, saver: str) -> None:
+    model = resolve_model(params=None, model=name)
+    shortly = 0
+    for words in (OPTIONS["default"], OPTIONS["as transformers fills auto"], OPTIONS["odd"]):
+        for hpz, quantized, on_gpu in ((8, False, True), (8, True, True), (1, True, True), (4, False, False)):
+            job = Job(stage=3, lora=MODELS[name], checkpointing=CHECKPOINTING[saver], hpz=hpz)
+            groups, orders = layout(model, job.lora), grad_orders(model, job_facts(job).code)
+            limits = replace(words, quantized_weights=quantized)
+            options = zero3_plus.PlusOptions(limits, hpz, on_gpu, 2, 4, 16)
+            short = shortened(groups, orders, limits)
+            found = short and zero3_plus._replayed_short(short, options)
+            if found is None:
+                continue
+            shortly += 1
+            both, alone = zero3_plus._replayed(groups, orders, options)
+            assert found[0].found == both.found
+            assert found[1].found == alone.found
+    assert shortly or name in ("gemma-3-27b", "llama-2-7b") or MODELS[name] is not None

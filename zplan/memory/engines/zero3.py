@@ -11,10 +11,17 @@ from zplan.memory.activations.heads import CHUNKS
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
 from zplan.memory.engines.norm import NORM_BYTES
 from zplan.memory.engines.walk import GradOrders, constant_track
-from zplan.memory.engines.zero3_gather import gathered_tracks, weights_of
+from zplan.memory.engines.zero3_gather import gathered_tracks
 from zplan.memory.engines.zero3_host import zero3_host
 from zplan.memory.engines.zero3_nvme import nvme_host
-from zplan.memory.engines.zero3_plus import is_plus, plus_tracks, reduces_quantized, secondary, with_secondary
+from zplan.memory.engines.zero3_plus import (
+    PlusOptions,
+    is_plus,
+    plus_tracks,
+    reduces_quantized,
+    secondary,
+    with_secondary,
+)
 from zplan.memory.engines.zero3_reduce import reduction, with_reduction
 from zplan.memory.formats import accumulated_bytes
 from zplan.memory.moments import Moment, TermKey
@@ -138,8 +145,8 @@ def _tracks(groups: Layout, orders: GradOrders, job: Job, states: StateBytes, ra
     )
     adapter_bytes = 4 if keeps_fp32_adapters(job) else states.param
     if is_plus(job):
-        weights = weights_of(groups, job.deepspeed, states.param, adapter_bytes)
-        forward, gathered = plus_tracks(groups, orders, job, weights, states.param, ranks)
+        plus = PlusOptions(options, job.hpz, job.offload is not Offload.ALL, states.param, adapter_bytes, ranks)
+        forward, gathered = plus_tracks(groups, orders, plus)
     else:
         chunks = CHUNKS if job.loss is Loss.CHUNKED else 1
         forward, gathered = gathered_tracks(groups, orders, options, states.param, adapter_bytes, chunks)

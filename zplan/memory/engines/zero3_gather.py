@@ -13,7 +13,7 @@ from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.engines.calls import EXPERTS, Ops, implementation_of, in_chunks, model_ops
 from zplan.memory.engines.prefetch import Coordinator, Held, Weights, replay, trace_of
 from zplan.memory.engines.walk import GradOrders
-from zplan.memory.engines.zero3_short import Short, Watch, shortened, stretched
+from zplan.memory.engines.zero3_short import Short, Watch, Watched, shortened, stretched
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Piece, Tensor
 from zplan.memory.timeline import LATER, LayerLevels, Level, StateKey, Track, layer_levels, level, own_backward
@@ -67,7 +67,7 @@ def _replayed_short(
     pieces, kept = _calls(short.groups, short.orders, options, chunks)
     trace, levels = trace_of(pieces), PieceLevels(len(short.orders.layers))
     weights = weights_of(short.groups, options, element_bytes, adapter_bytes)
-    watch = Watch(short, pieces, trace, weights, options, kept)
+    watch = Watch(short, pieces, Watched(trace, weights, options, kept))
     if watch.hopeless:
         return None
     for held in replay(trace, watch.coordinator, watch.before):
@@ -75,7 +75,7 @@ def _replayed_short(
     sources = watch.sources()
     if sources is None:
         return None
-    levels.found = stretched(levels.found, sources, len(short.orders.layers))
+    levels.found = stretched(levels.found, sources, short)
     return levels
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from zplan.memory.engines.base import StateBytes
-from zplan.memory.engines.calls import model_ops
-from zplan.memory.engines.prefetch import ABSENT, Coordinator, Held, Step, Weights, trace_of
-from zplan.memory.engines.walk import GradOrders
-from zplan.memory.engines.zero3_gather import PieceLevels
+from zplan.memory.engines.calls import Ops, model_ops
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Held, Step, Weights, replay, trace_of
+from zplan.memory.engines.walk import GradOrders, piece_offsets
+from zplan.memory.engines.zero3_gather import PieceLevels, weights_of
+from zplan.memory.engines.zero3_short import Short, Watch, Watched, shortened, stretched
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.sharding import zero3_partition_numel, zero3_secondary_numel
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, level
-from zplan.spec import DeepSpeedOptions, Job, Offload
+from zplan.spec import DeepSpeedOptions, Job
 
 
 def is_plus(job: Job) -> bool:
@@ -72,41 +74,93 @@ class _Plus(Coordinator):
         return (unused - sum(used.values())) // 2
 
 
-def plus_tracks(
-    groups: Layout,
-    orders: GradOrders,
-    job: Job,
-    weights: Weights,
-    element_bytes: int,
-    ranks: int,
-) -> tuple[Track, Track]:
+class _WatchedPlus(Watched, _Plus):
+    """The same, watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlusOptions:
+    """What decides which weights are gathered and kept."""
+
+    coordinator: DeepSpeedOptions
+    """Its limits, and qwZ."""
+    hpz: int
+    on_gpu: bool
+    """Secondary partitions are."""
+    element_bytes: int
+    adapter_bytes: int
+    ranks: int
+
+
+@lru_cache(maxsize=256)
+def plus_tracks(groups: Layout, orders: GradOrders, options: PlusOptions) -> tuple[Track, Track]:
     """Gathered weights and secondary partitions along forward and backward.
 
     Args:
         groups: The parameters.
         orders: In which order gradients become ready.
-        job: hpZ, qwZ, and the coordinator's limits.
-        weights: What the replay knows of the parameters.
-        element_bytes: Of a weight.
-        ranks: N.
+        options: What decides it.
     """
-    pieces = model_ops(groups, orders, job.deepspeed.param_persistence_threshold)
-    trace = trace_of(pieces)
-    kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
-    on_gpu = job.offload is not Offload.ALL
-    sizes = [element_bytes * zero3_secondary_numel(numel, ranks, job.hpz) if on_gpu else 0 for numel in weights.numel]
-    coordinator = _Plus(trace, weights, job.deepspeed, kept, sizes)
-    both, alone = PieceLevels(len(orders.layers)), PieceLevels(len(orders.layers))
-    for step in trace:
-        if step.op.begins:
-            coordinator.fetch(step)
-        else:
-            coordinator.release(step)
-        gathered = coordinator.bytes - (coordinator.narrower() if job.deepspeed.quantized_weights else 0)
-        fetching = gathered + coordinator.secondary + coordinator.fetching - coordinator.bytes
-        both.add(Held(step.backward, step.number - 1, step.op, gathered + coordinator.secondary, fetching))
-        alone.add(Held(step.backward, step.number - 1, step.op, coordinator.secondary))
+    short = shortened(groups, orders, options.coordinator)
+    found = None if short is None else _replayed_short(short, options)
+    both, alone = found or _replayed(groups, orders, options)
     return _as_track(False, both, alone, orders), _as_track(True, both, alone, orders)
+
+
+def _made(
+    groups: Layout, orders: GradOrders, options: PlusOptions, kind: type[_Plus]
+) -> tuple[list[Ops], list[Step], _Plus]:
+    """Calls of each piece, all calls in order, and a coordinator for them."""
+    limits = options.coordinator
+    pieces = model_ops(groups, orders, limits.param_persistence_threshold)
+    trace = trace_of(pieces)
+    weights = weights_of(groups, limits, options.element_bytes, options.adapter_bytes)
+    kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
+    each = options.element_bytes if options.on_gpu else 0
+    sizes = [each * zero3_secondary_numel(numel, options.ranks, options.hpz) for numel in weights.numel]
+    return pieces, trace, kind(trace, weights, limits, kept, sizes)
+
+
+def _add(step: Step, one: _Plus, quantized: bool, both: PieceLevels, alone: PieceLevels) -> None:
+    """Counts what is held after a call."""
+    gathered = one.bytes - (one.narrower() if quantized else 0)
+    fetching = gathered + one.secondary + one.fetching - one.bytes
+    both.add(Held(step.backward, step.number - 1, step.op, gathered + one.secondary, fetching))
+    alone.add(Held(step.backward, step.number - 1, step.op, one.secondary))
+
+
+_Both = tuple[PieceLevels, PieceLevels]
+"""What is held in all, and secondary partitions alone."""
+
+
+def _replayed(groups: Layout, orders: GradOrders, options: PlusOptions) -> _Both:
+    _, trace, coordinator = _made(groups, orders, options, _Plus)
+    both, alone = PieceLevels(len(orders.layers)), PieceLevels(len(orders.layers))
+    for step, _ in zip(trace, replay(trace, coordinator), strict=True):
+        _add(step, coordinator, options.coordinator.quantized_weights, both, alone)
+    return both, alone
+
+
+def _replayed_short(short: Short, options: PlusOptions) -> _Both | None:
+    """The whole model's levels from the replay of a short one; None where that does not stand for it."""
+    pieces, trace, coordinator = _made(short.groups, short.orders, options, _WatchedPlus)
+    assert isinstance(coordinator, _WatchedPlus)
+    watch = Watch(short, pieces, coordinator)
+    if watch.hopeless:
+        return None
+    both, alone = PieceLevels(len(short.orders.layers)), PieceLevels(len(short.orders.layers))
+    for step, _ in zip(trace, replay(trace, coordinator, watch.before), strict=True):
+        _add(step, coordinator, options.coordinator.quantized_weights, both, alone)
+    sources = watch.sources()
+    if sources is None:
+        return None
+    offsets, _ = piece_offsets(short.groups)
+    stretch = range(offsets[short.lead], offsets[short.lead + short.period])
+    released = coordinator.seen - coordinator.weights.frozen
+    growth = sum(coordinator.sizes[place] for place in stretch if place in released)
+    both.found = stretched(both.found, sources, short, growth)
+    alone.found = stretched(alone.found, sources, short, growth)
+    return both, alone
 
 
 def _as_track(backward: bool, both: PieceLevels, alone: PieceLevels, orders: GradOrders) -> Track:

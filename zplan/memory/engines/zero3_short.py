@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from zplan.memory.engines.calls import Ops
-from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step, Weights
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step
 from zplan.memory.engines.walk import GradOrders, piece_offsets
 from zplan.memory.params import Layout
 from zplan.spec import DeepSpeedOptions
@@ -57,13 +57,11 @@ def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> 
     return best
 
 
-class _Watched(Coordinator):
-    """A coordinator that notes what it decided by looking ahead, and its state where blocks begin."""
+class Watched(Coordinator):
+    """A coordinator that notes what it decided by looking ahead."""
 
-    def __init__(
-        self, trace: Sequence[Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
-    ) -> None:
-        super().__init__(trace, weights, options, kept)
+    def __init__(self, trace: Sequence[Step], *rest: Any) -> None:
+        super().__init__(trace, *rest)
         self.kept_for: list[tuple[int, int]] = []
         """(step, later step) of tensors that were kept for a later use."""
         self.recorded = [number for _, number in self.queue]
@@ -89,27 +87,16 @@ class Watch:
     Args:
         short: The model that is replayed.
         pieces: Calls of its pieces.
-        trace: Its calls.
-        weights: Its parameters.
-        options: Limits of the coordinator.
-        kept: For each piece whether autograd keeps its tensors.
+        coordinator: Made for them.
     """
 
-    def __init__(
-        self,
-        short: Short,
-        pieces: Sequence[Ops],
-        trace: Sequence[Step],
-        weights: Weights,
-        options: DeepSpeedOptions,
-        kept: Sequence[bool],
-    ) -> None:
-        self.coordinator = _Watched(trace, weights, options, kept)
+    def __init__(self, short: Short, pieces: Sequence[Ops], coordinator: Watched) -> None:
+        self.coordinator = coordinator
         self._short, self._layers = short, len(short.orders.layers)
         offsets, self._end = piece_offsets(short.groups)
         self._offsets, self._first = offsets, offsets[short.lead]
         self._begins: tuple[dict[int, _Begin], dict[int, _Begin]] = ({}, {})
-        self._leaves = bool(weights.stashed) or any(op.leaf for piece in pieces for op in piece.forward)
+        self._leaves = bool(coordinator.weights.stashed) or any(op.leaf for piece in pieces for op in piece.forward)
 
     @property
     def hopeless(self) -> bool:
@@ -193,13 +180,30 @@ class Watch:
 
 
 def stretched(
-    found: Mapping[tuple[bool, int], dict[str, int]], sources: tuple[Mapping[int, int], Mapping[int, int]], layers: int
+    found: Mapping[tuple[bool, int], dict[str, int]],
+    sources: tuple[Mapping[int, int], Mapping[int, int]],
+    short: Short,
+    growth: int = 0,
 ) -> dict[tuple[bool, int], dict[str, int]]:
-    """What was found for the pieces of the short model, for those of the whole one."""
+    """What was found for the pieces of the short model, for those of the whole one.
+
+    Args:
+        found: By direction and piece.
+        sources: See :meth:`Watch.sources`.
+        short: The short model.
+        growth: Bytes that each stretch of layers leaves behind for good in forward.
+    """
     whole: dict[tuple[bool, int], dict[str, int]] = {}
+    layers = len(short.orders.layers)
     for backward, source in zip((False, True), sources, strict=True):
         for piece in range(-1, len(source) + 1):
             like = source.get(piece, piece if piece < 0 else layers)
-            if (backward, like) in found:
-                whole[backward, piece] = found[backward, like]
+            missing = short.removed if backward else piece - like
+            more = missing // short.period * growth
+            known = found.get((backward, like))
+            if known is not None:
+                # 0 where no code was counted.
+                whole[backward, piece] = (
+                    {state: size and size + more for state, size in known.items()} if more else known
+                )
     return whole
