@@ -10,7 +10,7 @@ import pytest
 
 from zplan.advice import rates
 from zplan.advice.timing import step_time
-from zplan.advice.traffic import traffic
+from zplan.advice.traffic import checkpoint_copies, traffic
 from zplan.inputs.cluster import build_cluster
 from zplan.inputs.presets import load_model
 from zplan.spec import Checkpointing, Engine, Job, Plan
@@ -71,8 +71,14 @@ def test_checkpoints_on_the_host_cross_pcie_twice() -> None:
     plan = _plan(checkpointing=Checkpointing(kind="full", offloaded=True))
     # 22 blocks, 4 x 2048 tokens of 2048 elements of 2 bytes, out and in, over PCIe 4 x16 at 88 %.
     size = 2 * 22 * 4 * 2048 * 2048 * 2
-    assert traffic(plan).host_overlapped == pytest.approx(size / (16 * 1.969e9 * 0.88))
-    assert traffic(_plan()).host_overlapped == 0
+    assert plan.cluster.gpu is not None
+    copied = checkpoint_copies(plan.model, plan.cluster.gpu, plan.job, (4, 2048, 1))
+    assert copied == pytest.approx(size / (16 * 1.969e9 * 0.88))
+    assert traffic(plan).host_overlapped == traffic(_plan()).host_overlapped == 0
+    beside, alone = step_time(plan), step_time(_plan(checkpointing=Checkpointing(kind="full")))
+    assert beside is not None
+    assert alone is not None
+    assert beside.hidden_seconds > alone.hidden_seconds
     assert _rate(plan) <= _rate(_plan())
 
 
