@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from zplan.advice.space import (
     LOSSES,
@@ -139,8 +140,7 @@ def _need(memory: Estimate) -> tuple[bool, int]:
     return (memory.host.verdict == "oom", memory.runtime.device_high_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """A plan before it is priced."""
 
     job: Job

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.advice import rates, work
 from zplan.advice.traffic import Traffic, checkpoint_copies, traffic
@@ -36,8 +37,7 @@ class StepTime:
     """The same with recomputation: HFU."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(NamedTuple):
     """GPU work of one micro-step, in seconds."""
 
     matmul: float

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from zplan.advice import rates
 from zplan.advice.work import recomputed_share
@@ -14,8 +15,7 @@ QUANTIZED_BYTES = {Quantize.NF4: 0.5625, Quantize.NF4_DOUBLE: 0.516, Quantize.IN
 """Bytes per element of frozen base weights, block constants included (arXiv:2305.14314; arXiv:2208.07339)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(NamedTuple):
     """Seconds that each link needs for one optimizer step."""
 
     forward_backward: float

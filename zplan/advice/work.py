@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.find import module_of
@@ -73,8 +74,7 @@ class Matmul:
     trainable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """What a model computes per token, whatever the batch."""
 
     matmuls: tuple[Matmul, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 ALL = (0, 1, 2, 3)
 SHARDED = (1, 2, 3)
@@ -17,8 +17,7 @@ FLAT = (1, 2)
 THIRD = (3,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(NamedTuple):
     """One key of a section."""
 
     kind: str

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zplan.errors import ZplanError
 from zplan.units import quote
@@ -25,8 +25,7 @@ _ALIASES = re.compile(r"^aliases: \[([^\]]*)\]", re.MULTILINE)
 _VENDOR = re.compile(r"^(?:(?:nvidia|amd|intel|huawei|geforce|tesla|instinct)-)+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of preset."""
 
     folder: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.moments import Estimate, Moment, TermKey
 from zplan.memory.optimizers import optimizer_spec
@@ -34,8 +35,7 @@ class TermExplanation:
     how_to_shrink: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """What is said of one term under one engine."""
 
     formula: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.activations import flash_backward_scratch_bytes
 from zplan.memory.attention import kernel
@@ -14,8 +14,7 @@ GIB = 2**30
 MIB = 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """A measured spread, with where it was measured."""
 
     low: float

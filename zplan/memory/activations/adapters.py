@@ -7,8 +7,9 @@ its input is as well unless another adapter or the code around it keeps it: a fr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from zplan.memory.activations.base import AFTER_MODULE
 from zplan.memory.activations.table import Row, Table
@@ -36,8 +37,7 @@ def adapter_names(weights: Sequence[Weight], lora: Lora | None, family: str) -> 
     return names
 
 
-@dataclass(frozen=True, slots=True)
-class Without:
+class Without(NamedTuple):
     """Which layers of a block have no adapter, and what that saves, in bytes per token."""
 
     order: tuple[str, ...]

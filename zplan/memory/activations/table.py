@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from zplan.memory.activations.base import AFTER_MODULE, AT_HOOK, Instant, PieceMemory, waiting
 
@@ -62,8 +63,7 @@ def _numbers(table: Table, sizes: Mapping[str, int]) -> list[tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """A table with a model's sizes put in."""
 
     kept: Numbers

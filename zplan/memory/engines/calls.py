@@ -9,7 +9,6 @@ with an adapter, which calls its parts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,8 +84,7 @@ class Op(NamedTuple):
     """It owns tensors that have gradients."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ops:
+class Ops(NamedTuple):
     """Calls of one piece."""
 
     forward: tuple[Op, ...]

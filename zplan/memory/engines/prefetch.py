@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from zplan.memory.engines.calls import Op, Ops
@@ -29,8 +28,7 @@ class Held(NamedTuple):
     """Bytes while the call's own tensors are copied out of the buffers that they were gathered in, where that is more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """What the replay knows of every parameter, by its place."""
 
     numel: Sequence[int]

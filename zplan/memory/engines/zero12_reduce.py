@@ -6,8 +6,8 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage_1_and_2.py``.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.norm import NORM_BYTES
@@ -19,8 +19,7 @@ from zplan.memory.timeline import Level
 from zplan.spec import Job, Offload
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(NamedTuple):
     """Which tensors a rank's partition touches."""
 
     numel: int

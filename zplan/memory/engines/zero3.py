@@ -5,7 +5,8 @@ Source throughout: DeepSpeed 0.19 ``runtime/zero/stage3.py`` and ``partitioned_p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from zplan.memory.activations.heads import CHUNKS
 from zplan.memory.engines.base import EngineMemory, StateBytes, deepspeed_bytes
@@ -35,8 +36,7 @@ PERSISTENCE_MODEL_LIMIT = 2**63 - 1
 """``stage3_model_persistence_threshold``: sys.maxsize unless a config says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shards:
+class _Shards(NamedTuple):
     """What one rank holds of each tensor, in elements."""
 
     trainable: int

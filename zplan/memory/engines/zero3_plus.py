@@ -8,8 +8,8 @@ partitions were measured by dry run; quantization with stand-ins for its CUDA ke
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import Ops, model_ops
@@ -78,8 +78,7 @@ class _WatchedPlus(Watched, _Plus):
     """The same, watched."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlusOptions:
+class PlusOptions(NamedTuple):
     """What decides which weights are gathered and kept."""
 
     coordinator: DeepSpeedOptions
@@ -225,8 +224,7 @@ def reduces_quantized(job: Job, ranks: int) -> bool:
     return job.deepspeed.quantized_gradients and ranks > RANKS_PER_NODE
 
 
-@dataclass(frozen=True, slots=True)
-class Secondary:
+class Secondary(NamedTuple):
     """Bytes of all secondary partitions of one rank, wherever they live."""
 
     frozen: int = 0
