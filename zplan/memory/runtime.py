@@ -34,7 +34,7 @@ NCCL = Range(
     544 * MIB,
     688 * MIB,
     1.45 * GIB,
-    "first communicator: 544 MB on 2 and 688 MB on more A100 (NVIDIA/nccl#864), 1.45 GiB after the first barrier "
+    "first communicator: 544 MB on 2 and 688 MB on more A100 (NVIDIA/nccl#964), 1.45 GiB after the first barrier "
     "(stas00/ml-engineering training/performance/README.md)",
 )
 WORKSPACE = Range(
