@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rows import card_preset, optimizer_of
+from reportcards import card_of
+from rows import optimizer_of
 from rowwords import NoPlanError
 
 from zplan.inputs.count import spec_of_count
-from zplan.inputs.presets import GPUS, MODELS, find, list_gpus, list_models, load_gpu, load_model
+from zplan.inputs.presets import MODELS, find, list_models, load_model
+from zplan.memory.estimate import estimate
 from zplan.memory.optimizers import OPTIMIZERS
 from zplan.spec import (
     Attention,
@@ -24,7 +26,6 @@ from zplan.spec import (
     ClusterSpec,
     DeepSpeedOptions,
     Engine,
-    GpuSpec,
     Job,
     Lora,
     ModelSpec,
@@ -34,11 +35,16 @@ from zplan.spec import (
     Precision,
     Quantize,
 )
-from zplan.units import GIB
 
 Setup = Mapping[str, Any]
 MICRO_BATCHES, SEQUENCES, RANKS = (1, 8), (256, 4096), (64, 1)
 """Least and most memory of what a report may leave out: batches, tokens, ranks that share the states."""
+GUESSES = (0.8, 1.25)
+"""Least and most of the size of a model that is a guess, as shares of the guess."""
+NUMBERS = ("gpus", "nodes", "gpu_mem_gb", "host_ram_gb", "params_b", "micro_batch", "seq_len", "grad_accum")
+ONE_NUMBER = re.compile(r"\s*~?(\d[\d,]*(?:\.\d+)?)\s*(k)?\s*(?:tokens?|gi?b|b|gpus?|per gpu)?\s*", re.IGNORECASE)
+CHILDREN = {"vicuna": "llama", "alpaca": "llama", "distill-llama": "llama", "zephyr": "mistral"}
+"""Fine-tunes and the family of their weights, where the name does not hold it."""
 SAME_SIZE = 0.03
 """Up to this difference in P a preset of the same family has a report's architecture."""
 NOT_DECODER = re.compile(r"t5|bart|bert(?!i)|blenderbot|whisper|pegasus|marian")
@@ -62,21 +68,29 @@ class Meant:
     """Something that is not priced comes on top (a vision tower): what does not fit without it does not fit with it."""
 
 
-def meant(setup: Setup, *, on_host: bool = False) -> Meant:
+class NotPricedError(NoPlanError):
+    """The model's activations have no formula here; its states are known all the same, since they follow from P alone."""
+
+
+def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) -> Meant:
     """The plans that a setting can mean.
 
     Args:
         setup: One setting of a report.
-        on_host: It is about the node's RAM, so that the card need not be known.
+        on_host: It is about the node's RAM, so that the card need not be known, nor more of the model than P.
+        states_alone: Only model states are asked for: any shape of that size will do.
 
     Raises:
         NoPlanError: too little is known.
+        NotPricedError: the model is none that is priced.
     """
-    _refuse(setup)
-    model = model_of(setup)
+    setup = plain(setup)
+    dense = on_host or states_alone
+    _refuse(setup, dense)
     unsaid: list[str] = []
     plans = []
     for most in (False, True):
+        model = model_of(_guessed(setup, most, unsaid), dense=dense)
         cluster = _cluster(setup, most, on_host, unsaid)
         plans.append(Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid)))
     words = tuple(dict.fromkeys(unsaid))
@@ -84,45 +98,86 @@ def meant(setup: Setup, *, on_host: bool = False) -> Meant:
     return Meant(plans=tuple(plans) if words else (plans[0],), unsaid=words, floor=floor)
 
 
-def _refuse(setup: Setup) -> None:
+def states_bytes(setup: Setup) -> tuple[int, int]:
+    """Model states per GPU by the ZeRO paper's accounting, the least that a setting can mean, and what the card has.
+
+    Raises:
+        NoPlanError: too little is known, or states are offloaded.
+    """
+    least = meant(setup, states_alone=True).plans[0]
+    if least.job.offload is not Offload.NONE:
+        raise NoPlanError("states are offloaded")
+    return estimate(least).model_states.total_bytes, least.cluster.gpu_capacity_bytes or 0
+
+
+def plain(setup: Setup) -> dict[str, Any]:
+    """A setting whose text fields that hold one number ("8k", "4,096 tokens") hold it as a number."""
+    found = dict(setup)
+    for key in NUMBERS:
+        match = ONE_NUMBER.fullmatch(str(setup[key])) if isinstance(setup.get(key), str) else None
+        if match is not None:
+            size = float(match[1].replace(",", "")) * (1024 if match[2] else 1)
+            found[key] = int(size) if size.is_integer() else size
+    return found
+
+
+def _refuse(setup: Setup, dense: bool) -> None:
     """What no plan expresses."""
     if "cp" in setup or "parallel" in setup or "megatron" in str(setup.get("framework")).lower():
         raise NoPlanError("splits the model or the sequence")
     if setup.get("trainable_b") is not None:
         raise NoPlanError("part of the model is frozen, and what trains are not adapters")
-    if A_GUESS.search(str(setup.get("model", "")).lower()):
+    if A_GUESS.search(str(setup.get("model", "")).lower()) and not isinstance(setup.get("params_b"), int | float):
         raise NoPlanError(f"which model it was is not certain: {setup['model']}")
-    if NOT_DECODER.search(str(setup.get("model", "")).lower()):
-        raise NoPlanError(f"{setup['model']} is not a decoder alone")
     for key in ("micro_batch", "seq_len", "gpus", "stage", "params_b"):
         if isinstance(setup.get(key), list):
             raise NoPlanError(f"{key} has several values")
     if isinstance(setup.get("seq_len"), str):
         raise NoPlanError(f"the sequence length is not one number: {setup['seq_len']}")
+    if not dense and NOT_DECODER.search(str(setup.get("model", "")).lower()):
+        raise NotPricedError(f"{setup['model']} is not a decoder alone")
 
 
 # --- model -----------------------------------------------------------------------------------------------------------
 
 
-def model_of(setup: Setup) -> ModelSpec:
-    """A preset of that name, one of the same family and size, or the nearest published shape of that size."""
+def _guessed(setup: Setup, most: bool, unsaid: list[str]) -> Setup:
+    """A model that is a guess is a shape of about its size."""
+    if not A_GUESS.search(str(setup.get("model", "")).lower()):
+        return setup
+    unsaid.append("which model it was")
+    return {**setup, "model": None, "params_b": round(setup["params_b"] * GUESSES[most], 3)}
+
+
+def model_of(setup: Setup, *, dense: bool = False) -> ModelSpec:
+    """A preset of that name, one of the same family and size, or the nearest published shape of that size.
+
+    Args:
+        setup: One setting of a report.
+        dense: A dense shape will do for a mixture of experts.
+    """
     name = re.sub(r"[\s_]+", "-", str(setup.get("model") or "").lower())
     name = re.sub(r"-?q?lora\b", "", name)
     size = setup.get("params_b")
     if not isinstance(size, int | float):
         sizes = set(re.findall(r"(?<![a-z.\d])(\d+(?:\.\d+)?)b\b", name))
         size = float(sizes.pop()) if len(sizes) == 1 else None
-    for word in (name, re.sub(r"-(chat|instruct|base).*$", "", name)):
+    for word in (name, re.sub(r"-(chat|instruct|base|it).*$", "", name)):
         if word and find(MODELS, word) is not None:
             return load_model(word)
     if size is None:
         raise NoPlanError("the size of the model is not known")
-    relative = _relative(name, float(size))
+    relative = _relative(_parent(name), float(size))
     if relative is not None:
         return relative
-    if re.search(r"(^|-)a\d+(\.\d+)?b|moe|mixtral", name) or setup.get("moe"):
-        raise NoPlanError("a mixture of experts that is no preset")
+    if not dense and (re.search(r"(^|-)a\d+(\.\d+)?b|moe|mixtral", name) or setup.get("moe")):
+        raise NotPricedError("a mixture of experts that is no preset")
     return replace(spec_of_count(f"{size}B"), notes=())
+
+
+def _parent(name: str) -> str:
+    """The name with the family that a fine-tune is known to come from, by its model card."""
+    return next((f"{parent}-{name}" for child, parent in CHILDREN.items() if child in name), name)
 
 
 @lru_cache(maxsize=1)
@@ -165,7 +220,7 @@ def _cluster(setup: Setup, most: bool, on_host: bool, unsaid: list[str]) -> Clus
             raise NoPlanError("the number of GPUs is not known")
         unsaid.append("the number of GPUs")
         gpus = RANKS[most]
-    gpu, capacity = _card(setup, most, unsaid)
+    gpu, capacity = card_of(setup, most, unsaid)
     if capacity is None and not on_host:
         raise NoPlanError("the memory of a card is not known")
     host = setup.get("host_ram_gb")
@@ -189,31 +244,6 @@ def _nodes(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> int:
         return 1
     unsaid.append("the number of nodes")
     return 1 if most and unsaid else gpus // 8
-
-
-def _card(setup: Setup, most: bool, unsaid: list[str]) -> tuple[GpuSpec | None, int | None]:
-    """The card and its memory; a card that comes in two sizes is taken as the larger (least) and the smaller (most)."""
-    memory = setup.get("gpu_mem_gb")
-    card = re.sub(r"\s*\(.*", "", str(setup.get("gpu") or "")).split("/")[0].strip()
-    if isinstance(memory, int | float):
-        try:
-            gpu = card_preset(f"{card}-{memory}GB")[0] if card else None
-        except NoPlanError:
-            gpu = None
-        return gpu, gpu.memory_bytes if gpu is not None and abs(gpu.label_gib - memory) <= 1 else int(memory * GIB)
-    if not card:
-        return None, None
-    if find(GPUS, card.lower()) is not None and re.search(r"\d+ ?g", card.lower()):
-        gpu = load_gpu(card.lower())
-        return gpu, gpu.memory_bytes
-    base = re.sub(r"^rtx-?(?=\d)", "rtx-", re.sub(r"\s+", "-", card.lower()))
-    same = [load_gpu(name) for name in list_gpus() if re.fullmatch(re.escape(base) + r"-\d+g", name)]
-    if not same:
-        return None, None
-    if len(same) > 1:
-        unsaid.append("the memory of the card")
-    gpu = (min if most else max)(same, key=lambda one: one.memory_bytes)
-    return gpu, gpu.memory_bytes
 
 
 # --- job -------------------------------------------------------------------------------------------------------------

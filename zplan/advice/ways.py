@@ -9,6 +9,7 @@ from zplan.advice.levers import LORA_RANK
 from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
 from zplan.advice.search import Priced, fits
 from zplan.advice.space import CPU_OPTIMIZERS, Question
+from zplan.memory.verdict import peak_per_node_bytes
 from zplan.spec import Engine, Lora, Loss, Precision, Quantize
 
 
@@ -103,7 +104,7 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
         roomy = replace(question, base=replace(base, cluster=replace(cluster, host_capacity_bytes=None)))
         fitting = [one for one in leanest_or_none(roomy) if fits(one.memory)]
         if fitting:
-            least = min(fitting, key=lambda one: one.memory.host.per_node_bytes)
+            least = min(fitting, key=host_need)
             need = host_need(least)
             yield WayOut(
                 name="host_mem",
@@ -124,15 +125,17 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
             fits=least,
             value=least.high_bytes,
         )
-    count = fewest_gpus(question, above=cluster.gpus)
+    alone = base.job.engine in (Engine.DDP, Engine.SINGLE)  # more of what holds everything on each card is no help
+    sharded = (
+        replace(question, base=replace(base, job=replace(base.job, engine=Engine.DEEPSPEED))) if alone else question
+    )
+    count = fewest_gpus(sharded, above=cluster.gpus)
     if count is not None:
         gpus, fitting_plan = count
-        flags = f"--gpus {gpus}"
+        flags = f"--gpus {gpus}" + (" --engine deepspeed" if alone else "")
         yield WayOut(name="gpus", change=f"{gpus} GPUs", flags=flags, fits=fitting_plan, value=gpus)
 
 
 def host_need(priced: Priced) -> int:
     """RAM of one node that a plan needs at its peak, pinned rounding included."""
-    host = priced.memory.host
-    rounding = host.per_node_bytes - priced.plan.cluster.gpus_per_node * host.per_rank_bytes
-    return priced.plan.cluster.gpus_per_node * max(host.peak_per_rank_bytes, host.per_rank_bytes) + rounding
+    return peak_per_node_bytes(priced.plan.cluster, priced.memory.host)
