@@ -22,7 +22,7 @@ from zplan.errors import ZplanError
 from zplan.inputs.oomlog import oom_from_text
 from zplan.inputs.oommessage import OomKind, OomMessage
 from zplan.memory.moments import Estimate
-from zplan.spec import Offload
+from zplan.spec import Offload, Plan
 
 SAYS_WHAT_HELPS = re.compile(
     r"\buse\b|\bafter\b|\bcut\b|\bturn (it|them|this)\b|\badd\b|\bthen ran\b|\bworks?\b|advice was|un-?pinn|\bset\b|\breduc"
@@ -98,21 +98,23 @@ def _differences(failed: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[
         yield "offload"
 
 
-def named(report: Report, claim: Claim, priced: Estimate) -> set[str]:
-    """Names of the changes that zplan offers for a plan that failed."""
-    plan = priced.plan
-    found = {lever.name for lever in levers(plan, priced)}
+def named(report: Report, claim: Claim, priced: Estimate) -> Iterator[set[str]]:
+    """Names of the changes that zplan offers for a plan that failed: at once, and after a search."""
     message = OomMessage(kind=OomKind.KILLED if claim.on_host else OomKind.DEVICE, device="cuda", text="out of memory")
     size = quoted(report)
     if size is not None:
         message = oom_from_text(f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {size}.").messages[0]
-    found |= {advice.name for advice in decode(message, priced).advice}
+    yield {lever.name for lever in levers(priced.plan, priced)} | {one.name for one in decode(message, priced).advice}
+    yield _searched(priced.plan)
+
+
+def _searched(plan: Plan) -> set[str]:
+    """What `recommend` changes, or its ways out where nothing fits."""
     try:
         answer = recommend([Question(base=plan)])
     except ZplanError:
-        return found
-    for way in answer.if_nothing_fits:
-        found.add("stage_or_offload" if way.name == "stage" else way.name)
+        return set()
+    found = {"stage_or_offload" if way.name == "stage" else way.name for way in answer.if_nothing_fits}
     if answer.recommended is None:
         return found
     best, job = answer.recommended.plan.job, plan.job

@@ -117,6 +117,8 @@ def _of_one_setting(report: Report, setup: Mapping[str, Any], kind: str, detail:
     }
     if named == {"ran"} and FAILED.search(words):
         return [Claim(setup=setup, ran=True, on_host=False)]  # "4,000 tokens are fine, longer OOMs"
+    if failing_phase(report) == "step" and kind == "gpu_oom" and "reported" in str(setup.get("offload")):
+        setup = {**setup, "offload": "none"}  # offloaded states are not stepped on the card
     failed = Claim(setup=setup, ran=False, on_host=kind == "host_oom")
     if failing_phase(report) in BEYOND and any(_ran_until_then(part) for part in _clauses(detail)):
         return [Claim(setup=setup, ran=True, on_host=False, until=True), failed]

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from reportcards import card_of
+from reportmodels import A_GUESS, NotPricedError, guessed, model_of
 from rows import optimizer_of
 from rowwords import NoPlanError
 
-from zplan.inputs.count import spec_of_count
-from zplan.inputs.presets import MODELS, find, list_models, load_model
 from zplan.memory.estimate import estimate
 from zplan.memory.optimizers import OPTIMIZERS
 from zplan.spec import (
@@ -28,6 +26,7 @@ from zplan.spec import (
     Engine,
     Job,
     Lora,
+    Loss,
     ModelSpec,
     Offload,
     OffloadTo,
@@ -39,16 +38,12 @@ from zplan.spec import (
 Setup = Mapping[str, Any]
 MICRO_BATCHES, SEQUENCES, RANKS = (1, 8), (256, 4096), (64, 1)
 """Least and most memory of what a report may leave out: batches, tokens, ranks that share the states."""
-GUESSES = (0.8, 1.25)
-"""Least and most of the size of a model that is a guess, as shares of the guess."""
 NUMBERS = ("gpus", "nodes", "gpu_mem_gb", "host_ram_gb", "params_b", "micro_batch", "seq_len", "grad_accum")
 ONE_NUMBER = re.compile(r"\s*~?(\d[\d,]*(?:\.\d+)?)\s*(k)?\s*(?:tokens?|gi?b|b|gpus?|per gpu)?\s*", re.IGNORECASE)
-CHILDREN = {"vicuna": "llama", "alpaca": "llama", "distill-llama": "llama", "zephyr": "mistral"}
-"""Fine-tunes and the family of their weights, where the name does not hold it."""
-SAME_SIZE = 0.03
-"""Up to this difference in P a preset of the same family has a report's architecture."""
 NOT_DECODER = re.compile(r"t5|bart|bert(?!i)|blenderbot|whisper|pegasus|marian")
-A_GUESS = re.compile(r"assumed|not stated|unknown|default \(|class[,)]")
+STAGE = re.compile(r"\s*(?:zero|z|stage)?[- ]?([0-3])\s*(?:[+,(]?\s*(?:cpu |with )?(offload)\)?)?\s*")
+DOUBTED = re.compile(r"\(?\b(reported|claimed|supposedly)\b\)?")
+"""An offload that somebody reports, and whoever wrote the report down does not vouch for."""
 HUGGING_FACE = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|swift|axolotl|accelerate|xtuner|\btrl\b")
 """Frameworks that hand DeepSpeed's config over with the bucket sizes that transformers fills in for ``auto``."""
 CASTS_TO_FP32 = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|accelerate|axolotl|composer")
@@ -66,10 +61,6 @@ class Meant:
     """What is not said, in words."""
     floor: bool
     """Something that is not priced comes on top (a vision tower): what does not fit without it does not fit with it."""
-
-
-class NotPricedError(NoPlanError):
-    """The model's activations have no formula here; its states are known all the same, since they follow from P alone."""
 
 
 def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) -> Meant:
@@ -90,7 +81,7 @@ def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) ->
     unsaid: list[str] = []
     plans = []
     for most in (False, True):
-        model = model_of(_guessed(setup, most, unsaid), dense=dense)
+        model = model_of(guessed(setup, most, unsaid), dense=dense)
         cluster = _cluster(setup, most, on_host, unsaid)
         plans.append(Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid)))
     words = tuple(dict.fromkeys(unsaid))
@@ -138,78 +129,6 @@ def _refuse(setup: Setup, dense: bool) -> None:
         raise NotPricedError(f"{setup['model']} is not a decoder alone")
 
 
-# --- model -----------------------------------------------------------------------------------------------------------
-
-
-def _guessed(setup: Setup, most: bool, unsaid: list[str]) -> Setup:
-    """A model that is a guess is a shape of about its size."""
-    if not A_GUESS.search(str(setup.get("model", "")).lower()):
-        return setup
-    unsaid.append("which model it was")
-    return {**setup, "model": None, "params_b": round(setup["params_b"] * GUESSES[most], 3)}
-
-
-def model_of(setup: Setup, *, dense: bool = False) -> ModelSpec:
-    """A preset of that name, one of the same family and size, or the nearest published shape of that size.
-
-    Args:
-        setup: One setting of a report.
-        dense: A dense shape will do for a mixture of experts.
-    """
-    name = re.sub(r"[\s_]+", "-", str(setup.get("model") or "").lower())
-    name = re.sub(r"-?q?lora\b", "", name)
-    size = setup.get("params_b")
-    if not isinstance(size, int | float):
-        sizes = set(re.findall(r"(?<![a-z.\d])(\d+(?:\.\d+)?)b\b", name))
-        size = float(sizes.pop()) if len(sizes) == 1 else None
-    for word in (name, re.sub(r"-(chat|instruct|base|it).*$", "", name)):
-        if word and find(MODELS, word) is not None:
-            return load_model(word)
-    if size is None:
-        raise NoPlanError("the size of the model is not known")
-    relative = _relative(_parent(name), float(size))
-    if relative is not None:
-        return relative
-    if not dense and (re.search(r"(^|-)a\d+(\.\d+)?b|moe|mixtral", name) or setup.get("moe")):
-        raise NotPricedError("a mixture of experts that is no preset")
-    return replace(spec_of_count(f"{size}B"), notes=())
-
-
-def _parent(name: str) -> str:
-    """The name with the family that a fine-tune is known to come from, by its model card."""
-    return next((f"{parent}-{name}" for child, parent in CHILDREN.items() if child in name), name)
-
-
-@lru_cache(maxsize=1)
-def _families() -> dict[str, tuple[str, ...]]:
-    """First word of a preset's name -> presets."""
-    found: dict[str, list[str]] = {}
-    for preset in list_models():
-        match = re.match(r"[a-z]+", preset)
-        if match is not None:
-            found.setdefault(match[0], []).append(preset)
-    return {word: tuple(presets) for word, presets in found.items()}
-
-
-@lru_cache(maxsize=256)
-def _relative(name: str, size: float) -> ModelSpec | None:
-    """The preset of the same family and size whose name has most in common with a name."""
-    best: tuple[tuple[int, float], ModelSpec] | None = None
-    words = set(re.split(r"[^a-z0-9.]+", name))
-    for family, presets in _families().items():
-        if family not in name:
-            continue
-        for preset in presets:
-            model = load_model(preset)
-            off = abs(model.params / (size * 1e9) - 1)
-            if off > SAME_SIZE:
-                continue
-            key = (-len(words & set(preset.split("-"))), off)
-            if best is None or key < best[0]:
-                best = (key, model)
-    return best[1] if best is not None else None
-
-
 # --- hardware --------------------------------------------------------------------------------------------------------
 
 
@@ -250,6 +169,9 @@ def _nodes(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> int:
 
 
 def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsaid: list[str]) -> Job:
+    if DOUBTED.search(str(setup.get("offload", "")).lower()):
+        unsaid.append("whether offload was in effect")
+        setup = {**setup, "offload": "none"} if most else setup
     engine, stage, offload, to = strategy(setup, cluster.gpus)
     adapters, quantize = _adapters(setup)
     return Job(
@@ -265,11 +187,26 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
         ),
         grad_accum=_grad_accum(setup, engine, most, unsaid),
         checkpointing=_checkpointing(setup, most, unsaid),
-        attention=Attention.SDPA if str(setup.get("gpu", "")).lower().startswith("v100") else Attention.FLASH,
+        attention=_attention(setup),
+        loss=_loss(setup),
         lora=adapters,
         quantize=quantize,
         deepspeed=_deepspeed(setup, model, engine, stage, most, unsaid),
     )
+
+
+def _attention(setup: Setup) -> Attention:
+    """As said; else flash, which a V100 has not."""
+    if re.search(r"\beager\b|\bvanilla\b", str(setup.get("attn", setup.get("attention"))).lower()):
+        return Attention.EAGER
+    return Attention.SDPA if "v100" in str(setup.get("gpu", "")).lower() else Attention.FLASH
+
+
+def _loss(setup: Setup) -> Loss:
+    words = str(setup.get("loss", setup.get("ce"))).lower()
+    if re.search(r"\bfused\b|liger|cut.?cross", words):
+        return Loss.FUSED
+    return Loss.CHUNKED if "chunk" in words else Loss.STANDARD
 
 
 def _deepspeed(
@@ -286,8 +223,13 @@ def _deepspeed(
         )
         if isinstance(setup.get(key), int | float)
     }
+    own = {
+        key: type(getattr(base, key))(setup[key])
+        for key in ("sub_group_size", "max_live_parameters", "max_reuse_distance", "pin_memory", "offload_ratio")
+        if isinstance(setup.get(key), bool | int | float)
+    }
     overlap = setup.get("overlap_comm")
-    base = replace(base, **said, **({"overlap_comm": overlap} if isinstance(overlap, bool) else {}))
+    base = replace(base, **said, **own, **({"overlap_comm": overlap} if isinstance(overlap, bool) else {}))
     filled = engine is Engine.DEEPSPEED and stage == 3 and HUGGING_FACE.search(str(setup.get("framework")).lower())
     if not filled or said:
         return base
@@ -311,11 +253,10 @@ def strategy(setup: Setup, gpus: int) -> tuple[Engine, int, Offload, OffloadTo]:
     """
     framework, words = str(setup.get("framework", "")).lower(), str(setup.get("offload", "none")).lower()
     stage = setup.get("stage")
-    infinity = "zero-infinity" in framework
-    if stage is None and infinity:
+    if stage is None and "zero-infinity" in framework:
         stage, words = 3, "all nvme" if words == "none" else words
     if isinstance(stage, str):
-        match = re.fullmatch(r"(?:zero-?)?([0-3])( offload)?", stage.lower())
+        match = STAGE.fullmatch(stage.lower())
         if match is None and stage != "none":
             raise NoPlanError(f"stage {stage!r} is not one stage")
         words = "cpu" if match is not None and match[2] and words == "none" else words
@@ -323,13 +264,14 @@ def strategy(setup: Setup, gpus: int) -> tuple[Engine, int, Offload, OffloadTo]:
     if stage is None and "fsdp" in framework:
         newer = "fsdp2" in framework or "torchtune" in framework
         offload = Offload.ALL if "cpu" in words or "param" in words else Offload.NONE
-        return Engine.FSDP2 if newer else Engine.FSDP1, 3, offload, OffloadTo.CPU
+        kept = 2 if "shard_grad_op" in framework else 3
+        return Engine.FSDP2 if newer else Engine.FSDP1, kept, offload, OffloadTo.CPU
     if stage is None:
-        if gpus > 1:
+        if gpus > 1 and not re.search(r"\bddp\b", framework):
             raise NoPlanError("which stage ran is not said")
-        return Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU
-    if ", then" in words or "reported" in words or "per estimate" in words:
-        words = "none"
+        return Engine.DDP if gpus > 1 else Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU
+    if ", then" in words:
+        words = "none"  # what was tried first is what the report is about
     if words == "none":
         return Engine.DEEPSPEED if gpus > 1 or stage else Engine.SINGLE, stage, Offload.NONE, OffloadTo.CPU
     if stage == 0:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from zplan.memory.estimate import estimate
-from zplan.spec import Engine, Offload, OffloadTo, Precision, Quantize
+from zplan.spec import Attention, Engine, Loss, Offload, OffloadTo, Precision, Quantize
 from zplan.units import GIB
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -19,7 +19,8 @@ import reportadvice
 import reports
 from reportcards import card_of
 from reportclaims import claims
-from reportplans import meant, model_of
+from reportmodels import model_of
+from reportplans import meant
 from reportwords import failing_phase, quoted, reached_bytes, used_bytes
 from rowwords import NoPlanError
 
@@ -238,12 +239,35 @@ def test_buckets_under_transformers_are_its_own_or_deepspeeds() -> None:
         ({"stage": None, "framework": "ZeRO-Infinity"}, Engine.DEEPSPEED, 3, Offload.ALL, OffloadTo.NVME),
         ({"stage": None, "framework": "HF FSDP"}, Engine.FSDP1, 3, Offload.NONE, OffloadTo.CPU),
         ({"stage": None, "framework": "torchtune"}, Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU),
+        ({"stage": "ZeRO-3"}, Engine.DEEPSPEED, 3, Offload.NONE, OffloadTo.CPU),
+        ({"stage": "3+offload"}, Engine.DEEPSPEED, 3, Offload.OPTIMIZER, OffloadTo.CPU),
+        ({"stage": None, "framework": "FSDP SHARD_GRAD_OP"}, Engine.FSDP1, 2, Offload.NONE, OffloadTo.CPU),
+        ({"stage": None, "framework": "torch DDP"}, Engine.DDP, 0, Offload.NONE, OffloadTo.CPU),
     ],
 )
 def test_strategies(changes: dict[str, Any], engine: Engine, stage: int, offload: Offload, to: OffloadTo) -> None:
     setup = {**SETUP, **changes, "gpus": 1 if engine is Engine.SINGLE else 8, "precision": "bf16"}
     job = meant(setup).plans[0].job
     assert (job.engine, job.stage, job.offload, job.offload_to) == (engine, stage, offload, to)
+
+
+def test_an_offload_that_is_only_reported_may_be_off() -> None:
+    """Unless it failed in the optimizer's step on the card, where offloaded states are not stepped."""
+    found = meant({**SETUP, "stage": 2, "offload": "cpu (reported)"})
+    assert [plan.job.offload for plan in found.plans] == [Offload.OPTIMIZER, Offload.NONE]
+    assert found.unsaid == ("whether offload was in effect",)
+    (claim,) = claims(report(detail="OOM during optimizer-state init", stage=2, offload="cpu (reported)"))
+    assert claim.setup["offload"] == "none"
+
+
+def test_knobs_by_their_own_names() -> None:
+    job = (
+        meant({**SETUP, "sub_group_size": 1e8, "pin_memory": False, "attn": "eager", "loss": "Liger fused CE"})
+        .plans[0]
+        .job
+    )
+    assert (job.deepspeed.sub_group_size, job.deepspeed.pin_memory) == (100_000_000, False)
+    assert (job.attention, job.loss) == (Attention.EAGER, Loss.FUSED)
 
 
 def test_methods_precisions_and_optimizers() -> None:
@@ -444,8 +468,9 @@ def test_what_ran_beside_a_failure_helped() -> None:
 def test_what_zplan_names_for_a_failure() -> None:
     found = report(model="Llama-2-70B", params_b=69)
     (claim,) = claims(found)
-    names = reportadvice.named(found, claim, estimate(meant(claim.setup).plans[0]))
+    names, searched = reportadvice.named(found, claim, estimate(meant(claim.setup).plans[0]))
     assert {"gpus", "offload_all", "lora", "qlora", "seq_len"} <= names
+    assert "offload_all" in searched  # 16 x 69 GB / 8 = 138 GB per card do not fit, everything offloaded does
     assert reportadvice.missing(["more GPUs", "unpinned memory"], names) == ["unpinned memory"]
 
 
