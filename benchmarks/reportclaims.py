@@ -15,7 +15,21 @@ from typing import Any
 from reportwords import Report, failing_phase, used_bytes
 from rowwords import NoPlanError, section
 
-LISTS = ("gpus", "gpu", "gpu_mem_gb", "host_ram_gb", "nodes", "stage", "offload", "params_b", "micro_batch", "seq_len")
+LISTS = (
+    "gpus",
+    "gpu",
+    "gpu_mem_gb",
+    "host_ram_gb",
+    "nodes",
+    "stage",
+    "offload",
+    "params_b",
+    "micro_batch",
+    "seq_len",
+    "method",
+    "grad_ckpt",
+    "precision",
+)
 """Fields whose lists mean several settings."""
 FAILED = re.compile(r"\boom(s|ed|ing)?\b|out of memory|killed|exit -9|exhaust|does not fit|do not fit|\bfail|\bdies?\b")
 RAN = re.compile(
@@ -140,7 +154,7 @@ def _all_failed(report: Report, detail: str) -> bool:
 def _expanded(setup: Mapping[str, Any], varied: list[str]) -> Iterator[dict[str, Any]]:
     """One setting per value: lists of one length go together (2 GPUs with 64 GB, 8 with 256), others are combined."""
     lengths = {len(setup[key]) for key in varied}
-    rows = zip(*(setup[key] for key in varied), strict=True) if len(lengths) == 1 else product(*map(setup.get, varied))
+    rows = zip(*(setup[key] for key in varied), strict=True) if len(lengths) == 1 else product(*(setup[key] for key in varied))
     for values in rows:
         yield offload_apart({**setup, **dict(zip(varied, values, strict=True))})
 
@@ -203,6 +217,7 @@ def _is_about(words: str, setup: Mapping[str, Any], settings: list[dict[str, Any
             ("offload", _mentions_offload(words, setup)),
             ("seq_len", _mentions_length(words, setup)),
             ("micro_batch", _mentions_batch(words, setup)),
+            ("method", _mentions_method(words, setup)),
         )
         if len({str(one.get(key)) for one in settings}) > 1
     ]
@@ -257,6 +272,12 @@ def _mentions_length(words: str, setup: Mapping[str, Any]) -> bool | None:
     if not sizes:
         return None
     return isinstance(length, int) and any(abs(size / length - 1) < 0.005 for size in sizes)
+
+
+def _mentions_method(words: str, setup: Mapping[str, Any]) -> bool | None:
+    """``LoRA``, ``QLoRA``, ``full`` fine-tuning; "full offload" is none."""
+    found = re.findall(r"\b(q?lora)\b|\b(full)\b(?! offload| ckpt| checkpoint| ac\b)", words)
+    return any((lora or full) == str(setup.get("method")).lower() for lora, full in found) if found else None
 
 
 def _mentions_batch(words: str, setup: Mapping[str, Any]) -> bool | None:

@@ -214,7 +214,7 @@ def _deepspeed(
 ) -> DeepSpeedOptions:
     """Buckets as said, else DeepSpeed's defaults; at stage 3 under transformers also those that it fills in for ``auto``."""
     base = DeepSpeedOptions()
-    said = {
+    said: dict[str, Any] = {
         field: int(setup[key])
         for key, field in (
             ("reduce_bucket", "reduce_bucket_size"),
@@ -223,13 +223,14 @@ def _deepspeed(
         )
         if isinstance(setup.get(key), int | float)
     }
-    own = {
+    own: dict[str, Any] = {
         key: type(getattr(base, key))(setup[key])
         for key in ("sub_group_size", "max_live_parameters", "max_reuse_distance", "pin_memory", "offload_ratio")
         if isinstance(setup.get(key), bool | int | float)
     }
     overlap = setup.get("overlap_comm")
-    base = replace(base, **said, **own, **({"overlap_comm": overlap} if isinstance(overlap, bool) else {}))
+    own |= {"overlap_comm": overlap} if isinstance(overlap, bool) else {}
+    base = replace(base, **said, **own)
     filled = engine is Engine.DEEPSPEED and stage == 3 and HUGGING_FACE.search(str(setup.get("framework")).lower())
     if not filled or said:
         return base
@@ -285,6 +286,8 @@ def _adapters(setup: Setup) -> tuple[Lora | None, Quantize | None]:
     method = str(setup.get("method") or "").lower()
     named = re.search(r"q?lora\b", str(setup.get("model", "")).lower())
     method = method or (named[0] if named else "")
+    first = re.match(r"(q?lora)\b(?!/)", method)
+    method = first[1] if first is not None else method
     if method not in ("lora", "qlora"):
         if "lora" in method:
             raise NoPlanError(f"method {method} is several")

@@ -132,6 +132,15 @@ def test_nodes_follow_from_figures_per_rank_and_per_node() -> None:
     assert claim.setup["nodes"] == 1
 
 
+def test_methods_are_told_apart() -> None:
+    detail = "full OOMs with full offload, LoRA fits, QLoRA fits"
+    found = claims(report("mixed", detail, method=["full", "lora", "qlora"], offload="cpu"))
+    assert [(claim.ran, claim.setup["method"]) for claim in found] == [(False, "full"), (True, "lora"), (True, "qlora")]
+    assert meant({**SETUP, "method": "qlora + kbit prep"}).plans[0].job.quantize is Quantize.NF4
+    with pytest.raises(NoPlanError, match="is several"):
+        meant({**SETUP, "method": "qlora/lora"})
+
+
 def test_no_failure_is_no_failure() -> None:
     found = claims(report("mixed", "no OOM with 8 GPUs, OOM with 2 GPUs", gpus=[2, 8]))
     assert [(claim.ran, claim.setup["gpus"]) for claim in found] == [(False, 2), (True, 8)]
@@ -485,6 +494,14 @@ def test_the_projects_own_reports() -> None:
     assert found["changes"] - found["changes_advised"] == len(found["changes_not_advised"]) <= 4
     assert found["phases"] - found["phase_right"] == len(found["phase_wrong"])
     assert len(found["unanswered"]) == found["reports"] - found["answered"]
+
+
+def test_reports_that_came_later() -> None:
+    """None of them had a part in the rules."""
+    found = reports.run(reports.DATA.with_name("later_reports.yaml"))
+    assert found["reports"] == 15
+    assert found["answered"] == found["verdict_right"] >= 13
+    assert found["recommended_failures"] == []
 
 
 @pytest.mark.parametrize(
