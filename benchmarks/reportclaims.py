@@ -154,7 +154,11 @@ def _all_failed(report: Report, detail: str) -> bool:
 def _expanded(setup: Mapping[str, Any], varied: list[str]) -> Iterator[dict[str, Any]]:
     """One setting per value: lists of one length go together (2 GPUs with 64 GB, 8 with 256), others are combined."""
     lengths = {len(setup[key]) for key in varied}
-    rows = zip(*(setup[key] for key in varied), strict=True) if len(lengths) == 1 else product(*(setup[key] for key in varied))
+    rows = (
+        zip(*(setup[key] for key in varied), strict=True)
+        if len(lengths) == 1
+        else product(*(setup[key] for key in varied))
+    )
     for values in rows:
         yield offload_apart({**setup, **dict(zip(varied, values, strict=True))})
 
