@@ -42,7 +42,8 @@ CHANGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "more RAM": (r"\bram\b|-\d+ gb\b", ("host_mem",)),
     "loading once": (r"zero\.init|rank 0 only", ("load_once",)),
     "a leaner loss": (r"\bchunked\b|\bfused ce|\btiling\b|\bliger\b", ("loss",)),
-    "8-bit states": (r"\b8-?bit\b", ("optimizer_8bit",)),
+    "8-bit or paged states": (r"\b8-?bit\b|\bpaged\b", ("optimizer_8bit", "bf16_pure_paged")),
+    "16-bit states": (r"\bpure[- ]bf16\b", ("bf16_pure", "bf16_pure_paged")),
     "contiguous_gradients off": (r"\bturn it off\b", ("contiguous_gradients",)),
     "a sharded state dict": (r"\bsharded dict\b|rank0_only", ("state_dict",)),
 }

@@ -199,6 +199,19 @@ def test_short_of_ram_at_the_peak_is_told_with_the_peak() -> None:
     assert f"{format_bytes(need)} RAM per node of 512.00 GiB, {format_bytes(need - 512 * GIB)} missing" in step.because
 
 
+def test_70b_on_one_node_runs_with_small_states() -> None:
+    """meta-pytorch/torchtune#987: pure bf16 and a paged optimizer train Llama-2-70B on 8 A100, 51 GB each."""
+    question = _question(8, 80, 512, model=load_model("llama-2-70b"))
+    ways = {way.name: way for way in recommend([question]).if_nothing_fits}
+    assert ways["bf16_pure"].fits is None and ways["optimizer_8bit"].fits is None
+    both = ways["bf16_pure_paged"].fits
+    assert both is not None and estimate(both.plan).verdict == "fits"
+    # 2 P of weights and 2 P of gradients are 32 GiB per card; the states, 17 GiB in 8 bits, are not torch's.
+    assert 32 * GIB < both.memory.allocated_peak_bytes < both.memory.runtime.device_expected_bytes - 16 * GIB
+    names = list(ways)
+    assert names.index("bf16_pure_paged") < names.index("gpus")
+
+
 def test_one_card_with_no_engine_is_shown_more_cards() -> None:
     """16 P = 108 GB do not fit on one card; with an engine that shards they fit on several."""
     question = _question(1, 80, None, engine=Engine.SINGLE, pins=Pins(offload=Offload.NONE))

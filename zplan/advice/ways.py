@@ -80,12 +80,7 @@ def _different(question: Question) -> Iterator[WayOut | None]:
         changed = replace(question, base=replace(base, job=replace(job, seq_len=length)))
         way = _try("seq_len", f"sequences of at most {length:,} tokens", f"--seq-len {length}", changed)
         yield None if way is None else replace(way, value=length)
-    if job.optimizer in CPU_OPTIMIZERS:
-        changed = replace(question, base=replace(base, job=replace(job, optimizer="adamw_8bit")))
-        yield _try("optimizer_8bit", "8-bit optimizer states", "--optimizer adamw_8bit", changed)
-    if job.precision in (Precision.BF16, Precision.FP32):
-        changed = replace(question, base=replace(base, job=replace(job, precision=Precision.BF16_PURE)))
-        yield _try("bf16_pure", "16-bit states without a master copy", "--precision bf16-pure", changed)
+    yield from _smaller_states(question)
     if job.lora is None:
         lora = replace(job, lora=Lora(rank=LORA_RANK))
         changed = replace(question, base=replace(base, job=lora))
@@ -94,6 +89,25 @@ def _different(question: Question) -> Iterator[WayOut | None]:
         qlora = replace(job, lora=job.lora or Lora(rank=LORA_RANK), quantize=Quantize.NF4)
         changed = replace(question, base=replace(base, job=qlora))
         yield _try("qlora", "adapters on 4-bit weights", f"--lora {LORA_RANK} --quantize nf4", changed)
+
+
+def _smaller_states(question: Question) -> Iterator[WayOut | None]:
+    """Number formats of the states: each alone, and both where neither is enough."""
+    base = question.base
+    job = base.job
+    found: list[WayOut | None] = []
+    if job.optimizer in CPU_OPTIMIZERS:
+        changed = replace(question, base=replace(base, job=replace(job, optimizer="adamw_8bit")))
+        found.append(_try("optimizer_8bit", "8-bit optimizer states", "--optimizer adamw_8bit", changed))
+    if job.precision in (Precision.BF16, Precision.FP32):
+        changed = replace(question, base=replace(base, job=replace(job, precision=Precision.BF16_PURE)))
+        found.append(_try("bf16_pure", "16-bit states without a master copy", "--precision bf16-pure", changed))
+    yield from found
+    if len(found) == 2 and all(way is not None and way.fits is None for way in found):
+        both = replace(job, precision=Precision.BF16_PURE, optimizer="paged_adamw_8bit")
+        flags = "--precision bf16-pure --optimizer paged_adamw_8bit"
+        changed = replace(question, base=replace(base, job=both))
+        yield _try("bf16_pure_paged", "no master copy, and 8-bit states paged to host RAM", flags, changed)
 
 
 def _bought(question: Question) -> Iterator[WayOut | None]:
