@@ -8,8 +8,9 @@ A report is right when all that it claims is.
 ``terms`` counts reports that quote the size of the failed allocation; ``term_first`` those where the first tensor named for it
 is the one that the report's own words and arithmetic name. ``phases`` counts answered failures that say where they failed;
 ``phase_right`` those where that phase does not fit by the estimate. ``recommended_failures`` lists reports whose failed
-setting `recommend` would advise. ``figures`` counts runs with a figure per GPU, ``figures_inside`` those between the low bound
-of the least and the high bound of the most.
+setting `recommend` would advise. ``figures`` counts runs with a figure per GPU, ``figures_inside`` those between the allocated
+peak of the least and the high bound of the most. ``changes`` counts what helped or was advised in a failure,
+``changes_advised`` what zplan names, too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 from reportadvice import helped, missing, named
 from reportclaims import Claim, claims
+from reportfigures import as_printed, used_by
 from reportplans import meant
 from reportverdicts import judge
 from reportwords import Report, failing_phase, quoted, used_bytes
@@ -227,11 +229,12 @@ def _count_more(report: Report, answered: Sequence[tuple[Claim, list[Estimate]]]
                 tally.phase_wrong.append(
                     {"id": report["id"], "why": f"failed in {phase}; phases that do not fit: {words}"}
                 )
-        if claim.ran and used is not None and len(answered) == 1:
+        figure = used_by(report, claim) or (used if len(answered) == 1 else None)
+        if claim.ran and figure is not None:
             tally.figures += 1
-            low, high = results[0].runtime.device_low_bytes, results[-1].runtime.device_high_bytes
-            if not low <= used <= high:
-                words = f"{used / GIB:.1f} GiB used, {low / GIB:.1f} to {high / GIB:.1f} predicted"
+            low, high = results[0].allocated_peak_bytes, results[-1].runtime.device_high_bytes
+            if not (figure <= high and low <= as_printed(figure)[1]):
+                words = f"{figure / GIB:.1f} GiB used, {low / GIB:.1f} to {high / GIB:.1f} predicted"
                 tally.figure_outside.append({"id": report["id"], "why": words})
         if recommends_failure(claim, results) and report["id"] not in tally.advised:
             tally.advised.append(report["id"])

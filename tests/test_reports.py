@@ -19,6 +19,7 @@ import reportadvice
 import reports
 from reportcards import card_of
 from reportclaims import claims
+from reportfigures import as_printed, used_by
 from reportmodels import model_of
 from reportplans import meant
 from reportwords import failing_phase, quoted, reached_bytes, used_bytes
@@ -168,6 +169,21 @@ def test_what_one_gpu_used() -> None:
     assert used_bytes(report(measured={"train_gb": 10})) == 10e9
     assert used_bytes(report(measured={"gb": 51, "estimate_gb": 3})) == 51e9
     assert used_bytes(report(measured={"estimate_gb": 3})) is None
+
+
+def test_what_one_gpu_used_in_each_setting() -> None:
+    """A list goes with the list of what varied; a key may name a stage, a card, or the offload."""
+
+    def figures(measured: dict[str, Any], **setup: Any) -> list[float | None]:
+        found = report("measured", "as measured", measured, **setup)
+        return [used_by(found, claim) for claim in claims(found)]
+
+    assert figures({"actual_gb": [19, 31]}, micro_batch=[4, 8]) == [19e9, 31e9]
+    assert figures({"z2_peak_gb": 52, "z3_reserved_gb": 69}, stage=[2, 3]) == [52e9, 69e9]
+    assert figures({"a100_reserved_gb": 29}, gpu=["RTX 3090", "A100"], gpu_mem_gb=[24, 40]) == [None, 29e9]
+    assert figures({"offload_gb": 13}, offload=["none", "all cpu"]) == [None, 13e9]
+    assert as_printed(1e9) == (1e9, GIB)
+    assert figures({"estimate_gb": [1, 2], "theory_gb": [3, 4]}, micro_batch=[4, 8]) == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -492,6 +508,7 @@ def test_the_projects_own_reports() -> None:
     assert found["recommended_failures"] == []
     assert found["changes_advised"] >= 20
     assert found["changes"] - found["changes_advised"] == len(found["changes_not_advised"]) <= 4
+    assert found["figures"] == found["figures_inside"] >= 9
     assert found["phases"] - found["phase_right"] == len(found["phase_wrong"])
     assert len(found["unanswered"]) == found["reports"] - found["answered"]
 
