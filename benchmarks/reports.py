@@ -97,7 +97,7 @@ def recommends_failure(claim: Claim, results: Sequence[Estimate]) -> bool:
 
     Where the report leaves something open, it counts when both ends of what it can mean would be advised.
     """
-    return not claim.ran and not claim.on_host and all(_recommends(one.plan) for one in results)
+    return not claim.ran and not claim.on_host and bool(results) and all(_recommends(one.plan) for one in results)
 
 
 def _recommends(plan: Plan) -> bool:
@@ -110,7 +110,7 @@ def _recommends(plan: Plan) -> bool:
     except ZplanError:
         return False
     job = None if best is None else best.plan.job
-    same = ("stage", "offload", "offload_to", "deepspeed")
+    same = ("stage", "offload", "offload_to")
     return job is not None and all(getattr(job, key) == getattr(plan.job, key) for key in same)
 
 
