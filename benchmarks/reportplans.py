@@ -38,10 +38,13 @@ from zplan.spec import (
 Setup = Mapping[str, Any]
 MICRO_BATCHES, SEQUENCES, RANKS = (1, 8), (256, 4096), (64, 1)
 """Least and most memory of what a report may leave out: batches, tokens, ranks that share the states."""
+STAGES = (3, 1)
+"""Least and most of DeepSpeed's stages that shard."""
 NUMBERS = ("gpus", "nodes", "gpu_mem_gb", "host_ram_gb", "params_b", "micro_batch", "seq_len", "grad_accum")
 ONE_NUMBER = re.compile(r"\s*~?(\d[\d,]*(?:\.\d+)?)\s*(k)?\s*(?:tokens?|gi?b|b|gpus?|per gpu)?\s*", re.IGNORECASE)
 NOT_DECODER = re.compile(r"t5|bart|bert(?!i)|blenderbot|whisper|pegasus|marian")
 STAGE = re.compile(r"\s*(?:zero|z|stage)?[- ]?([0-3])\s*(?:[+,(]?\s*(?:cpu |with )?(offload)\)?)?\s*")
+ONLY_DEEPSPEED = re.compile(r"^(?!.*(fsdp|infinity)).*deepspeed")
 DOUBTED = re.compile(r"\(?\b(reported|claimed|supposedly)\b\)?")
 """An offload that somebody reports, and whoever wrote the report down does not vouch for."""
 HUGGING_FACE = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|swift|axolotl|accelerate|xtuner|\btrl\b")
@@ -172,6 +175,9 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
     if DOUBTED.search(str(setup.get("offload", "")).lower()):
         unsaid.append("whether offload was in effect")
         setup = {**setup, "offload": "none"} if most else setup
+    if cluster.gpus > 1 and setup.get("stage") is None and ONLY_DEEPSPEED.search(str(setup.get("framework")).lower()):
+        unsaid.append("the ZeRO stage")
+        setup = {**setup, "stage": STAGES[most]}
     engine, stage, offload, to = strategy(setup, cluster.gpus)
     adapters, quantize = _adapters(setup)
     return Job(

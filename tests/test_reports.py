@@ -285,6 +285,16 @@ def test_an_offload_that_is_only_reported_may_be_off() -> None:
     assert claim.setup["offload"] == "none"
 
 
+def test_deepspeed_without_a_stage_is_any_of_them() -> None:
+    found = meant({**SETUP, "stage": None, "framework": "swift + DeepSpeed", "params_b": 69, "model": "Llama-2-70B"})
+    assert [plan.job.stage for plan in found.plans] == [3, 1]
+    assert "the ZeRO stage" in found.unsaid
+    # 16 x 69 GB / 8 at stage 3, 4 x 69 + 12 x 69 / 8 at stage 1: neither fits 80 GB.
+    assert reports.judge(report(model="Llama-2-70B", params_b=69, stage=None))[0] == "right"
+    with pytest.raises(NoPlanError, match="the ZeRO stage"):
+        reports.judge(report(model="MyModel", params_b=20, stage=None))
+
+
 def test_knobs_by_their_own_names() -> None:
     job = (
         meant({**SETUP, "sub_group_size": 1e8, "pin_memory": False, "attn": "eager", "loss": "Liger fused CE"})
@@ -316,7 +326,7 @@ def test_methods_precisions_and_optimizers() -> None:
         ({"cp": 8}, "splits the model"),
         ({"seq_len": "default -> 20000"}, "not one number"),
         ({"gpu": None, "gpu_mem_gb": None}, "the memory of a card is not known"),
-        ({"stage": None}, "which stage ran is not said"),
+        ({"stage": None, "framework": "HF Trainer"}, "which stage ran is not said"),
         ({"model": None, "params_b": None}, "the size of the model is not known"),
         ({"model": "Own-MoE-20B-A2B", "params_b": 20}, "a mixture of experts"),
     ],
