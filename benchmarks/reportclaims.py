@@ -46,6 +46,7 @@ UNTIL_THEN = re.compile(
 """Words of a clause that says that training itself ran."""
 TOLD = ("surprise", "slowdown", "no_effect", "mixed")
 """Kinds of reports that compare settings without being about one outcome: their words tell, or nothing does."""
+MORE_OF_IT = re.compile(r"\b(longer|larger|more|above|bigger|higher|beyond|over|twice|double)\b")
 CEILING = re.compile(r"cannot (?:raise|increase) (?:the )?(?:micro-?)?batch(?: size)? above (\d+)")
 
 
@@ -126,17 +127,26 @@ def _of_one_setting(report: Report, setup: Mapping[str, Any], kind: str, detail:
         shorter = {**setup, "seq_len": int(cut[2].replace(",", ""))}
         if any(_outcome(part) == "ran" and _mentions_length(part, shorter) for part in _clauses(detail)):
             return [Claim(setup=shorter, ran=True, on_host=False)]
-    named = {
-        _outcome(part) for part in _clauses(detail) if _mentions_length(part, setup) or _mentions_batch(part, setup)
-    }
-    if named == {"ran"} and FAILED.search(words):
-        return [Claim(setup=setup, ran=True, on_host=False)]  # "4,000 tokens are fine, longer OOMs"
+    if _only_more_failed(_clauses(detail), setup):
+        return [Claim(setup=setup, ran=True, on_host=False)]
     if failing_phase(report) == "step" and kind == "gpu_oom" and "reported" in str(setup.get("offload")):
         setup = {**setup, "offload": "none"}  # offloaded states are not stepped on the card
     failed = Claim(setup=setup, ran=False, on_host=kind == "host_oom")
     if failing_phase(report) in BEYOND and any(_ran_until_then(part) for part in _clauses(detail)):
         return [Claim(setup=setup, ran=True, on_host=False, until=True), failed]
     return [failed]
+
+
+def _only_more_failed(parts: list[str], setup: Mapping[str, Any]) -> bool:
+    """As in "4,000 tokens are fine, longer OOMs": the setting's own number ran, and what failed is more, or another."""
+
+    def own(part: str) -> bool | None:
+        told = (_mentions_length(part, setup), _mentions_batch(part, setup))
+        return True if True in told else False if False in told else None
+
+    said = {_outcome(part) for part in parts if own(part)}
+    failed = [part for part in parts if _outcome(part) == "failed"]
+    return said == {"ran"} and any(MORE_OF_IT.search(part) or own(part) is False for part in failed)
 
 
 def _ran_until_then(words: str) -> bool:

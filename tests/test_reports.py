@@ -115,6 +115,10 @@ def test_what_is_said_of_a_settings_own_length_counts() -> None:
     assert claim.ran
     (claim,) = claims(report(detail="OOM at 4,000 tokens", seq_len=4000))
     assert not claim.ran
+    (claim,) = claims(report(detail="2,048 tokens run, 4,096 tokens OOM", seq_len=2048))
+    assert claim.ran
+    (claim,) = claims(report(detail="batch 1 runs for 100 steps, then OOM", micro_batch=1))
+    assert not claim.ran
     found = claims(report(detail="Cannot raise batch above 2 even so", micro_batch=[1, 2, 4]))
     assert [(claim.ran, claim.setup["micro_batch"]) for claim in found] == [(True, 1), (True, 2), (False, 4)]
     (claim,) = claims(report(detail="OOM later; works after cutting block size to 20,000", seq_len="default -> 20000"))
