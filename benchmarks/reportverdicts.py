@@ -91,7 +91,7 @@ def _judge_host(report: Report, claim: Claim, found: Meant, because: str) -> tup
     most = results[-1].plan
     copies = 4 * most.model.params * most.cluster.gpus_per_node
     room = most.cluster.host_capacity_bytes or 0
-    told = f"{numbers(results)}; loading {copies / GIB:.1f} where every process holds a copy of its own"
+    told = f"{numbers(results, on_host=True)}; loading {copies / GIB:.1f} where every process holds a copy of its own"
     why = f"oom, but called {' to '.join(str(one.host.verdict) for one in results)}: {told}"
     if not because and all(one.host.verdict == "oom" for one in results):
         return True, why, results
@@ -205,10 +205,10 @@ def judge(report: Report) -> tuple[str, str, list[tuple[Claim, list[Estimate]]],
     return "wrong" if wrong else "right", "; ".join(wrong), answered, list(dict.fromkeys(reasons))
 
 
-def numbers(results: Sequence[Estimate]) -> str:
-    """What was predicted, for the least and the most that the report can mean."""
+def numbers(results: Sequence[Estimate], *, on_host: bool = False) -> str:
+    """What was predicted, for the least and the most that the report can mean; RAM alone where the claim is about that."""
     cluster = results[0].plan.cluster
-    if cluster.gpu_capacity_bytes is None:
+    if on_host:
         ram = " to ".join(f"{host_need(one)[0] / GIB:.1f}" for one in results)
         return f"{ram} GiB of RAM per node, of {(cluster.host_capacity_bytes or 0) / GIB:.1f}"
     high = " to ".join(f"{one.runtime.device_high_bytes / GIB:.1f}" for one in results)
