@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
-from rows import card_preset, optimizer_of
+from reportcards import card_of
+from reportmodels import A_GUESS, NotPricedError, guessed, model_of
+from rows import optimizer_of
 from rowwords import NoPlanError
 
-from zplan.inputs.count import spec_of_count
-from zplan.inputs.presets import GPUS, MODELS, find, list_gpus, list_models, load_gpu, load_model
+from zplan.memory.estimate import estimate
 from zplan.memory.optimizers import OPTIMIZERS
 from zplan.spec import (
     Attention,
@@ -24,9 +24,9 @@ from zplan.spec import (
     ClusterSpec,
     DeepSpeedOptions,
     Engine,
-    GpuSpec,
     Job,
     Lora,
+    Loss,
     ModelSpec,
     Offload,
     OffloadTo,
@@ -34,15 +34,19 @@ from zplan.spec import (
     Precision,
     Quantize,
 )
-from zplan.units import GIB
 
 Setup = Mapping[str, Any]
 MICRO_BATCHES, SEQUENCES, RANKS = (1, 8), (256, 4096), (64, 1)
 """Least and most memory of what a report may leave out: batches, tokens, ranks that share the states."""
-SAME_SIZE = 0.03
-"""Up to this difference in P a preset of the same family has a report's architecture."""
+STAGES = (3, 1)
+"""Least and most of DeepSpeed's stages that shard."""
+NUMBERS = ("gpus", "nodes", "gpu_mem_gb", "host_ram_gb", "params_b", "micro_batch", "seq_len", "grad_accum")
+ONE_NUMBER = re.compile(r"\s*~?(\d[\d,]*(?:\.\d+)?)\s*(k)?\s*(?:tokens?|gi?b|b|gpus?|per gpu)?\s*", re.IGNORECASE)
 NOT_DECODER = re.compile(r"t5|bart|bert(?!i)|blenderbot|whisper|pegasus|marian")
-A_GUESS = re.compile(r"assumed|not stated|unknown|default \(|class[,)]")
+STAGE = re.compile(r"\s*(?:zero|z|stage)?[- ]?([0-3])\s*(?:[+,(]?\s*(?:cpu |with )?(offload)\)?)?\s*")
+ONLY_DEEPSPEED = re.compile(r"^(?!.*(fsdp|infinity)).*deepspeed")
+DOUBTED = re.compile(r"\(?\b(reported|claimed|supposedly)\b\)?")
+"""An offload that somebody reports, and whoever wrote the report down does not vouch for."""
 HUGGING_FACE = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|swift|axolotl|accelerate|xtuner|\btrl\b")
 """Frameworks that hand DeepSpeed's config over with the bucket sizes that transformers fills in for ``auto``."""
 CASTS_TO_FP32 = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|accelerate|axolotl|composer")
@@ -62,21 +66,25 @@ class Meant:
     """Something that is not priced comes on top (a vision tower): what does not fit without it does not fit with it."""
 
 
-def meant(setup: Setup, *, on_host: bool = False) -> Meant:
+def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) -> Meant:
     """The plans that a setting can mean.
 
     Args:
         setup: One setting of a report.
-        on_host: It is about the node's RAM, so that the card need not be known.
+        on_host: It is about the node's RAM, so that the card need not be known, nor more of the model than P.
+        states_alone: Only model states are asked for: any shape of that size will do.
 
     Raises:
         NoPlanError: too little is known.
+        NotPricedError: the model is none that is priced.
     """
-    _refuse(setup)
-    model = model_of(setup)
+    setup = plain(setup)
+    dense = on_host or states_alone
+    _refuse(setup, dense)
     unsaid: list[str] = []
     plans = []
     for most in (False, True):
+        model = model_of(guessed(setup, most, unsaid), dense=dense)
         cluster = _cluster(setup, most, on_host, unsaid)
         plans.append(Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid)))
     words = tuple(dict.fromkeys(unsaid))
@@ -84,75 +92,44 @@ def meant(setup: Setup, *, on_host: bool = False) -> Meant:
     return Meant(plans=tuple(plans) if words else (plans[0],), unsaid=words, floor=floor)
 
 
-def _refuse(setup: Setup) -> None:
+def states_bytes(setup: Setup) -> tuple[int, int]:
+    """Model states per GPU by the ZeRO paper's accounting, the least that a setting can mean, and what the card has.
+
+    Raises:
+        NoPlanError: too little is known, or states are offloaded.
+    """
+    least = meant(setup, states_alone=True).plans[0]
+    if least.job.offload is not Offload.NONE:
+        raise NoPlanError("states are offloaded")
+    return estimate(least).model_states.total_bytes, least.cluster.gpu_capacity_bytes or 0
+
+
+def plain(setup: Setup) -> dict[str, Any]:
+    """A setting whose text fields that hold one number ("8k", "4,096 tokens") hold it as a number."""
+    found = dict(setup)
+    for key in NUMBERS:
+        match = ONE_NUMBER.fullmatch(str(setup[key])) if isinstance(setup.get(key), str) else None
+        if match is not None:
+            size = float(match[1].replace(",", "")) * (1024 if match[2] else 1)
+            found[key] = int(size) if size.is_integer() else size
+    return found
+
+
+def _refuse(setup: Setup, dense: bool) -> None:
     """What no plan expresses."""
     if "cp" in setup or "parallel" in setup or "megatron" in str(setup.get("framework")).lower():
         raise NoPlanError("splits the model or the sequence")
     if setup.get("trainable_b") is not None:
         raise NoPlanError("part of the model is frozen, and what trains are not adapters")
-    if A_GUESS.search(str(setup.get("model", "")).lower()):
+    if A_GUESS.search(str(setup.get("model", "")).lower()) and not isinstance(setup.get("params_b"), int | float):
         raise NoPlanError(f"which model it was is not certain: {setup['model']}")
-    if NOT_DECODER.search(str(setup.get("model", "")).lower()):
-        raise NoPlanError(f"{setup['model']} is not a decoder alone")
     for key in ("micro_batch", "seq_len", "gpus", "stage", "params_b"):
         if isinstance(setup.get(key), list):
             raise NoPlanError(f"{key} has several values")
     if isinstance(setup.get("seq_len"), str):
         raise NoPlanError(f"the sequence length is not one number: {setup['seq_len']}")
-
-
-# --- model -----------------------------------------------------------------------------------------------------------
-
-
-def model_of(setup: Setup) -> ModelSpec:
-    """A preset of that name, one of the same family and size, or the nearest published shape of that size."""
-    name = re.sub(r"[\s_]+", "-", str(setup.get("model") or "").lower())
-    name = re.sub(r"-?q?lora\b", "", name)
-    size = setup.get("params_b")
-    if not isinstance(size, int | float):
-        sizes = set(re.findall(r"(?<![a-z.\d])(\d+(?:\.\d+)?)b\b", name))
-        size = float(sizes.pop()) if len(sizes) == 1 else None
-    for word in (name, re.sub(r"-(chat|instruct|base).*$", "", name)):
-        if word and find(MODELS, word) is not None:
-            return load_model(word)
-    if size is None:
-        raise NoPlanError("the size of the model is not known")
-    relative = _relative(name, float(size))
-    if relative is not None:
-        return relative
-    if re.search(r"(^|-)a\d+(\.\d+)?b|moe|mixtral", name) or setup.get("moe"):
-        raise NoPlanError("a mixture of experts that is no preset")
-    return replace(spec_of_count(f"{size}B"), notes=())
-
-
-@lru_cache(maxsize=1)
-def _families() -> dict[str, tuple[str, ...]]:
-    """First word of a preset's name -> presets."""
-    found: dict[str, list[str]] = {}
-    for preset in list_models():
-        match = re.match(r"[a-z]+", preset)
-        if match is not None:
-            found.setdefault(match[0], []).append(preset)
-    return {word: tuple(presets) for word, presets in found.items()}
-
-
-@lru_cache(maxsize=256)
-def _relative(name: str, size: float) -> ModelSpec | None:
-    """The preset of the same family and size whose name has most in common with a name."""
-    best: tuple[tuple[int, float], ModelSpec] | None = None
-    words = set(re.split(r"[^a-z0-9.]+", name))
-    for family, presets in _families().items():
-        if family not in name:
-            continue
-        for preset in presets:
-            model = load_model(preset)
-            off = abs(model.params / (size * 1e9) - 1)
-            if off > SAME_SIZE:
-                continue
-            key = (-len(words & set(preset.split("-"))), off)
-            if best is None or key < best[0]:
-                best = (key, model)
-    return best[1] if best is not None else None
+    if not dense and NOT_DECODER.search(str(setup.get("model", "")).lower()):
+        raise NotPricedError(f"{setup['model']} is not a decoder alone")
 
 
 # --- hardware --------------------------------------------------------------------------------------------------------
@@ -165,7 +142,7 @@ def _cluster(setup: Setup, most: bool, on_host: bool, unsaid: list[str]) -> Clus
             raise NoPlanError("the number of GPUs is not known")
         unsaid.append("the number of GPUs")
         gpus = RANKS[most]
-    gpu, capacity = _card(setup, most, unsaid)
+    gpu, capacity = card_of(setup, most, unsaid)
     if capacity is None and not on_host:
         raise NoPlanError("the memory of a card is not known")
     host = setup.get("host_ram_gb")
@@ -191,35 +168,16 @@ def _nodes(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> int:
     return 1 if most and unsaid else gpus // 8
 
 
-def _card(setup: Setup, most: bool, unsaid: list[str]) -> tuple[GpuSpec | None, int | None]:
-    """The card and its memory; a card that comes in two sizes is taken as the larger (least) and the smaller (most)."""
-    memory = setup.get("gpu_mem_gb")
-    card = re.sub(r"\s*\(.*", "", str(setup.get("gpu") or "")).split("/")[0].strip()
-    if isinstance(memory, int | float):
-        try:
-            gpu = card_preset(f"{card}-{memory}GB")[0] if card else None
-        except NoPlanError:
-            gpu = None
-        return gpu, gpu.memory_bytes if gpu is not None and abs(gpu.label_gib - memory) <= 1 else int(memory * GIB)
-    if not card:
-        return None, None
-    if find(GPUS, card.lower()) is not None and re.search(r"\d+ ?g", card.lower()):
-        gpu = load_gpu(card.lower())
-        return gpu, gpu.memory_bytes
-    base = re.sub(r"^rtx-?(?=\d)", "rtx-", re.sub(r"\s+", "-", card.lower()))
-    same = [load_gpu(name) for name in list_gpus() if re.fullmatch(re.escape(base) + r"-\d+g", name)]
-    if not same:
-        return None, None
-    if len(same) > 1:
-        unsaid.append("the memory of the card")
-    gpu = (min if most else max)(same, key=lambda one: one.memory_bytes)
-    return gpu, gpu.memory_bytes
-
-
 # --- job -------------------------------------------------------------------------------------------------------------
 
 
 def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsaid: list[str]) -> Job:
+    if DOUBTED.search(str(setup.get("offload", "")).lower()):
+        unsaid.append("whether offload was in effect")
+        setup = {**setup, "offload": "none"} if most else setup
+    if cluster.gpus > 1 and setup.get("stage") is None and ONLY_DEEPSPEED.search(str(setup.get("framework")).lower()):
+        unsaid.append("the ZeRO stage")
+        setup = {**setup, "stage": STAGES[most]}
     engine, stage, offload, to = strategy(setup, cluster.gpus)
     adapters, quantize = _adapters(setup)
     return Job(
@@ -235,11 +193,26 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
         ),
         grad_accum=_grad_accum(setup, engine, most, unsaid),
         checkpointing=_checkpointing(setup, most, unsaid),
-        attention=Attention.SDPA if str(setup.get("gpu", "")).lower().startswith("v100") else Attention.FLASH,
+        attention=_attention(setup),
+        loss=_loss(setup),
         lora=adapters,
         quantize=quantize,
         deepspeed=_deepspeed(setup, model, engine, stage, most, unsaid),
     )
+
+
+def _attention(setup: Setup) -> Attention:
+    """As said; else flash, which a V100 has not."""
+    if re.search(r"\beager\b|\bvanilla\b", str(setup.get("attn", setup.get("attention"))).lower()):
+        return Attention.EAGER
+    return Attention.SDPA if "v100" in str(setup.get("gpu", "")).lower() else Attention.FLASH
+
+
+def _loss(setup: Setup) -> Loss:
+    words = str(setup.get("loss", setup.get("ce"))).lower()
+    if re.search(r"\bfused\b|liger|cut.?cross", words):
+        return Loss.FUSED
+    return Loss.CHUNKED if "chunk" in words else Loss.STANDARD
 
 
 def _deepspeed(
@@ -247,7 +220,7 @@ def _deepspeed(
 ) -> DeepSpeedOptions:
     """Buckets as said, else DeepSpeed's defaults; at stage 3 under transformers also those that it fills in for ``auto``."""
     base = DeepSpeedOptions()
-    said = {
+    said: dict[str, Any] = {
         field: int(setup[key])
         for key, field in (
             ("reduce_bucket", "reduce_bucket_size"),
@@ -256,8 +229,14 @@ def _deepspeed(
         )
         if isinstance(setup.get(key), int | float)
     }
+    own: dict[str, Any] = {
+        key: type(getattr(base, key))(setup[key])
+        for key in ("sub_group_size", "max_live_parameters", "max_reuse_distance", "pin_memory", "offload_ratio")
+        if isinstance(setup.get(key), bool | int | float)
+    }
     overlap = setup.get("overlap_comm")
-    base = replace(base, **said, **({"overlap_comm": overlap} if isinstance(overlap, bool) else {}))
+    own |= {"overlap_comm": overlap} if isinstance(overlap, bool) else {}
+    base = replace(base, **said, **own)
     filled = engine is Engine.DEEPSPEED and stage == 3 and HUGGING_FACE.search(str(setup.get("framework")).lower())
     if not filled or said:
         return base
@@ -281,11 +260,10 @@ def strategy(setup: Setup, gpus: int) -> tuple[Engine, int, Offload, OffloadTo]:
     """
     framework, words = str(setup.get("framework", "")).lower(), str(setup.get("offload", "none")).lower()
     stage = setup.get("stage")
-    infinity = "zero-infinity" in framework
-    if stage is None and infinity:
+    if stage is None and "zero-infinity" in framework:
         stage, words = 3, "all nvme" if words == "none" else words
     if isinstance(stage, str):
-        match = re.fullmatch(r"(?:zero-?)?([0-3])( offload)?", stage.lower())
+        match = STAGE.fullmatch(stage.lower())
         if match is None and stage != "none":
             raise NoPlanError(f"stage {stage!r} is not one stage")
         words = "cpu" if match is not None and match[2] and words == "none" else words
@@ -293,13 +271,14 @@ def strategy(setup: Setup, gpus: int) -> tuple[Engine, int, Offload, OffloadTo]:
     if stage is None and "fsdp" in framework:
         newer = "fsdp2" in framework or "torchtune" in framework
         offload = Offload.ALL if "cpu" in words or "param" in words else Offload.NONE
-        return Engine.FSDP2 if newer else Engine.FSDP1, 3, offload, OffloadTo.CPU
+        kept = 2 if "shard_grad_op" in framework else 3
+        return Engine.FSDP2 if newer else Engine.FSDP1, kept, offload, OffloadTo.CPU
     if stage is None:
-        if gpus > 1:
+        if gpus > 1 and not re.search(r"\bddp\b", framework):
             raise NoPlanError("which stage ran is not said")
-        return Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU
-    if ", then" in words or "reported" in words or "per estimate" in words:
-        words = "none"
+        return Engine.DDP if gpus > 1 else Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU
+    if ", then" in words:
+        words = "none"  # what was tried first is what the report is about
     if words == "none":
         return Engine.DEEPSPEED if gpus > 1 or stage else Engine.SINGLE, stage, Offload.NONE, OffloadTo.CPU
     if stage == 0:
@@ -313,6 +292,8 @@ def _adapters(setup: Setup) -> tuple[Lora | None, Quantize | None]:
     method = str(setup.get("method") or "").lower()
     named = re.search(r"q?lora\b", str(setup.get("model", "")).lower())
     method = method or (named[0] if named else "")
+    first = re.match(r"(q?lora)\b(?!/)", method)
+    method = first[1] if first is not None else method
     if method not in ("lora", "qlora"):
         if "lora" in method:
             raise NoPlanError(f"method {method} is several")

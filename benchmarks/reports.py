@@ -8,8 +8,9 @@ A report is right when all that it claims is.
 ``terms`` counts reports that quote the size of the failed allocation; ``term_first`` those where the first tensor named for it
 is the one that the report's own words and arithmetic name. ``phases`` counts answered failures that say where they failed;
 ``phase_right`` those where that phase does not fit by the estimate. ``recommended_failures`` lists reports whose failed
-setting `recommend` would advise. ``figures`` counts runs with a figure per GPU, ``figures_inside`` those between the low bound
-of the least and the high bound of the most.
+setting `recommend` would advise. ``figures`` counts runs with a figure per GPU, ``figures_inside`` those between the allocated
+peak of the least and the high bound of the most. ``changes`` counts what helped or was advised in a failure,
+``changes_advised`` what zplan names, too.
 """
 
 from __future__ import annotations
@@ -18,38 +19,29 @@ import argparse
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reportplans import Meant, meant
-from reportwords import Claim, Report, claims, failing_phase, quoted, used_bytes
+from reportadvice import helped, missing, named
+from reportclaims import Claim, claims
+from reportfigures import as_printed, used_by
+from reportplans import meant
+from reportverdicts import judge
+from reportwords import Report, failing_phase, quoted, used_bytes
 from rows import load_rows
-from rowwords import UNREADABLE, NoPlanError, section, wrong_kind
+from rowwords import UNREADABLE, NoPlanError, wrong_kind
 
 from zplan.errors import ZplanError
-from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import runtime
-from zplan.spec import Beyond, Plan
+from zplan.spec import Plan
 from zplan.units import GIB
 
+Miss = dict[str, str]
+"""``id`` and ``why``."""
 DATA = Path(__file__).parent / "data" / "reports.yaml"
-NOT_A_STEP = {
-    "save_oom": "fails while saving, not in a step",
-    "resume_oom": "fails while resuming, not in a step",
-    "load_peak": "fails while loading the model",
-    "eval_spike": "fails in evaluation",
-}
-"""Themes of failures outside of a step; the step may fail all the same."""
-PRICED = {"save_oom": "save", "load_peak": "load", "eval_spike": "eval"}
-"""Those that zplan prices, as today's libraries do them; a way of the past may have needed more."""
-MORE = {
-    "rl_multi_model": "several models share the cards",
-    "tp_combo": "splits the model",
-    "vlm": "a vision tower comes on top",
-}
-"""Themes of reports where something that zplan does not plan comes on top."""
 EXPECTED_TERMS = (
     (r"logits|cross.entropy|vocab", ("logits", "logits_grad")),
     (
@@ -62,90 +54,6 @@ EXPECTED_TERMS = (
     (r"master|fp32 (copy|partition)", ("master", "grads_fp32", "optimizer")),
 )
 """Words of a report -> term keys that they name; the first that is found counts."""
-
-
-def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]]:
-    """Whether zplan's verdict on one setting is right, why, and what was priced.
-
-    Raises:
-        NoPlanError: not answered.
-    """
-    themes = [theme for theme in report.get("themes", ()) if theme in NOT_A_STEP or theme in MORE]
-    because = "; ".join({**NOT_A_STEP, **MORE}[theme] for theme in themes)
-    if claim.ran and any(theme in MORE for theme in themes):
-        raise NoPlanError(because)
-    found = meant(claim.setup, on_host=claim.on_host)
-    phases = tuple(dict.fromkeys(PRICED[theme] for theme in themes if theme in PRICED))
-    results = [with_phases(estimate(plan), Beyond(phases=phases)) for plan in found.plans]
-    verdicts = [one.host.verdict if claim.on_host else one.verdict for one in results]
-    why = f"{'ran' if claim.ran else 'oom'}, but called {' to '.join(str(one) for one in verdicts)}: {numbers(results)}"
-    if claim.ran:
-        if found.floor and verdicts[0] != "oom":
-            raise NoPlanError(MORE["vlm"])
-        return verdicts[0] != "oom", why, results
-    _check_consistent(report, results)
-    good = [verdict == "oom" if themes else verdict != "fits" for verdict in verdicts]
-    if all(good):
-        return True, why, results
-    if themes:
-        raise NoPlanError(because + (" (done as today's libraries do it, that fits)" if phases else ""))
-    if found.floor:
-        raise NoPlanError(MORE["vlm"])
-    if any(good):
-        raise NoPlanError(f"depends on what the report does not give: {', '.join(_deciding(found))}")
-    return False, why, results
-
-
-def _check_consistent(report: Report, results: Sequence[Estimate]) -> None:
-    """A failure whose run until then used less than the least that its setting needs was another setting.
-
-    Raises:
-        NoPlanError: it was.
-    """
-    used, least = used_bytes(report), results[0].runtime.device_low_bytes
-    measured = section(report["outcome"], "measured")
-    if used is not None and "tried_gib" not in measured and used < 0.9 * least:
-        raise NoPlanError(
-            f"trained in {used / GIB:.1f} GiB, of which its setting needs {least / GIB:.1f}: something (offload) is not said"
-        )
-
-
-def _deciding(found: Meant) -> tuple[str, ...]:
-    return found.unsaid or ("nothing",)
-
-
-def judge(report: Report) -> tuple[str, str, list[tuple[Claim, list[Estimate]]]]:
-    """``right`` or ``wrong``, why, and the claims with what was priced for them.
-
-    Raises:
-        NoPlanError: no claim is answered.
-    """
-    answered: list[tuple[Claim, list[Estimate]]] = []
-    wrong: list[str] = []
-    reasons: list[str] = []
-    for claim in claims(report):
-        try:
-            right, why, results = judge_claim(report, claim)
-        except (NoPlanError, ZplanError) as error:
-            reasons.append(str(error))
-            continue
-        answered.append((claim, results))
-        if not right:
-            wrong.append(why)
-    if not answered:
-        raise NoPlanError("; ".join(dict.fromkeys(reasons)))
-    return "wrong" if wrong else "right", "; ".join(wrong), answered
-
-
-def numbers(results: Sequence[Estimate]) -> str:
-    """What was predicted, for the least and the most that the report can mean."""
-    cluster = results[0].plan.cluster
-    high = " to ".join(f"{one.runtime.device_high_bytes / GIB:.1f}" for one in results)
-    text = f"{high} GiB per GPU at most, of {(cluster.gpu_capacity_bytes or 0) / GIB:.1f}"
-    if cluster.host_capacity_bytes is not None:
-        ram = " to ".join(f"{one.host.per_node_bytes / GIB:.1f}" for one in results)
-        text += f"; {ram} GiB of RAM per node, of {cluster.host_capacity_bytes / GIB:.1f}"
-    return text
 
 
 def short_phases(one: Estimate) -> set[str]:
@@ -185,80 +93,151 @@ def _plan_of_failure(report: Report) -> Plan:
 
 
 def recommends_failure(claim: Claim, results: Sequence[Estimate]) -> bool:
-    """Whether `recommend` would advise the very plan that failed, asked for the same batch, sequence and checkpointing."""
+    """Whether `recommend` would advise the very plan that failed, asked for the same batch, sequence and checkpointing.
+
+    Where the report leaves something open, it counts when both ends of what it can mean would be advised.
+    """
+    return not claim.ran and not claim.on_host and bool(results) and all(_recommends(one.plan) for one in results)
+
+
+def _recommends(plan: Plan) -> bool:
     from zplan.advice.recommend import recommend
     from zplan.advice.space import Pins, Question
 
-    if claim.ran or claim.on_host or len(results) > 1:
-        return False
-    plan = results[0].plan
     pins = Pins(micro_batch=plan.job.micro_batch, checkpointing=plan.job.checkpointing, loss=plan.job.loss)
     try:
         best = recommend([Question(base=plan, pins=pins)]).recommended
     except ZplanError:
         return False
     job = None if best is None else best.plan.job
-    return job is not None and (job.stage, job.offload, job.offload_to) == (
-        plan.job.stage,
-        plan.job.offload,
-        plan.job.offload_to,
-    )
+    same = ("stage", "offload", "offload_to")
+    return job is not None and all(getattr(job, key) == getattr(plan.job, key) for key in same)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What is counted beside verdicts."""
+
+    claims: int = 0
+    phases: int = 0
+    figures: int = 0
+    terms: int = 0
+    changes: int = 0
+    phase_wrong: list[Miss] = field(default_factory=list)
+    figure_outside: list[Miss] = field(default_factory=list)
+    term_second: list[Miss] = field(default_factory=list)
+    advice_missing: list[Miss] = field(default_factory=list)
+    advised: list[str] = field(default_factory=list)
 
 
 def run(path: Path | None) -> dict[str, Any]:
     """The whole answer."""
     reports = load_rows(path or DATA)
-    count = {"right": 0, "terms": 0, "first": 0, "phases": 0, "phase_right": 0, "figures": 0, "inside": 0, "claims": 0}
-    wrong, unanswered, advised = [], [], []
+    tally = Tally()
+    right = 0
+    wrong: list[Miss] = []
+    unanswered: list[Miss] = []
+    open_claims: list[Miss] = []
     for report in reports:
         try:
-            verdict, why, answered = judge(report)
+            verdict, why, answered, reasons = judge(report)
         except (NoPlanError, ZplanError) as error:
             unanswered.append({"id": report["id"], "why": str(error)})
         except UNREADABLE as error:
             unanswered.append({"id": report["id"], "why": wrong_kind(error)})
             continue
         else:
-            count["right"] += verdict == "right"
-            count["claims"] += len(answered)
+            right += verdict == "right"
+            open_claims += [{"id": report["id"], "why": reason} for reason in reasons]
             if verdict == "wrong":
                 wrong.append({"id": report["id"], "why": why})
-            _count_more(report, answered, count)
-            if any(recommends_failure(claim, results) for claim, results in answered):
-                advised.append(report["id"])
-        try:
-            if quoted(report) is not None:
-                count["first"] += names_the_term(report)
-                count["terms"] += 1
-        except (NoPlanError, ZplanError, *UNREADABLE):
-            continue
+            _count_more(report, answered, tally)
+        _count_term(report, tally)
+        _count_advice(report, tally)
     return {
         "reports": len(reports),
-        "answered": count["right"] + len(wrong),
-        "verdict_right": count["right"],
+        "answered": right + len(wrong),
+        "verdict_right": right,
         "verdict_wrong": wrong,
-        "claims": count["claims"],
-        "terms": count["terms"],
-        "term_first": count["first"],
-        "phases": count["phases"],
-        "phase_right": count["phase_right"],
-        "figures": count["figures"],
-        "figures_inside": count["inside"],
-        "recommended_failures": advised,
+        "claims": tally.claims,
+        "terms": tally.terms,
+        "term_first": tally.terms - len(tally.term_second),
+        "term_not_first": tally.term_second,
+        "phases": tally.phases,
+        "phase_right": tally.phases - len(tally.phase_wrong),
+        "phase_wrong": tally.phase_wrong,
+        "figures": tally.figures,
+        "figures_inside": tally.figures - len(tally.figure_outside),
+        "figures_outside": tally.figure_outside,
+        "changes": tally.changes,
+        "changes_advised": tally.changes - len(tally.advice_missing),
+        "changes_not_advised": tally.advice_missing,
+        "recommended_failures": tally.advised,
+        "claims_unanswered": open_claims,
         "unanswered": unanswered,
     }
 
 
-def _count_more(report: Report, answered: Sequence[tuple[Claim, list[Estimate]]], count: dict[str, int]) -> None:
+def _count_term(report: Report, tally: Tally) -> None:
+    """Failed allocations whose tensor is known."""
+    try:
+        if quoted(report) is None:
+            return
+        first = names_the_term(report)
+    except (NoPlanError, ZplanError, *UNREADABLE):
+        return
+    tally.terms += 1
+    if not first:
+        tally.term_second.append(
+            {"id": report["id"], "why": f"another tensor than the report's fits {quoted(report)} better"}
+        )
+
+
+def _count_advice(report: Report, tally: Tally) -> None:
+    """Changes that helped, or were said to, and those of them that zplan names."""
+    try:
+        found = claims(report)
+        failed, ran = [one for one in found if not one.ran], [one for one in found if one.ran]
+        changes = helped(report, failed, ran)
+        if not failed or not changes:
+            return
+        plans = [(claim, plan) for claim in failed for plan in meant(claim.setup, on_host=claim.on_host).plans]
+        offers = [named(report, claim, estimate(plan)) for claim, plan in plans]
+        names: set[str] = set()
+        for _ in ("at once", "after a search"):
+            for offer in offers if missing(changes, names) else ():
+                names |= next(offer)
+    except (NoPlanError, ZplanError, *UNREADABLE):
+        return
+    tally.changes += len(changes)
+    for change in missing(changes, names):
+        tally.advice_missing.append({"id": report["id"], "why": f"{change}: not among {', '.join(sorted(names))}"})
+
+
+def _count_more(report: Report, answered: Sequence[tuple[Claim, list[Estimate]]], tally: Tally) -> None:
     """Phases that failed, and figures of runs."""
     phase, used = failing_phase(report), used_bytes(report)
+    tally.claims += len(answered)
     for claim, results in answered:
+        if not results:
+            continue
         if not claim.ran and not claim.on_host and phase in ("forward", "backward", "step"):
-            count["phases"] += 1
-            count["phase_right"] += all(phase in short_phases(one) for one in results)
-        if claim.ran and used is not None and len(answered) == 1:
-            count["figures"] += 1
-            count["inside"] += results[0].runtime.device_low_bytes <= used <= results[-1].runtime.device_high_bytes
+            tally.phases += 1
+            short = [short_phases(one) for one in results]
+            if not all(phase in one for one in short):
+                words = " or ".join(", ".join(sorted(one)) or "none" for one in short)
+                tally.phase_wrong.append(
+                    {"id": report["id"], "why": f"failed in {phase}; phases that do not fit: {words}"}
+                )
+        figure = used_by(report, claim) or (used if len(answered) == 1 else None)
+        if claim.ran and figure is not None:
+            tally.figures += 1
+            low, high = results[0].allocated_peak_bytes, results[-1].runtime.device_high_bytes
+            if not (figure <= high and low <= as_printed(figure)[1]):
+                words = f"{figure / GIB:.1f} GiB used, {low / GIB:.1f} to {high / GIB:.1f} predicted"
+                tally.figure_outside.append({"id": report["id"], "why": words})
+        if recommends_failure(claim, results) and report["id"] not in tally.advised:
+            tally.advised.append(report["id"])
 
 
 def main() -> None:
@@ -275,11 +254,21 @@ def main() -> None:
     print(f"{result['terms']} failed allocations with a named tensor, {result['term_first']} named first")
     print(f"{result['phases']} failures in a named phase, {result['phase_right']} of them in a phase that does not fit")
     print(f"{result['figures']} runs with a figure per GPU, {result['figures_inside']} inside the bounds")
+    print(
+        f"{result['changes']} changes that helped or were advised, {result['changes_advised']} of them named by zplan too"
+    )
     print(f"failed settings that would be recommended: {', '.join(result['recommended_failures']) or 'none'}")
-    for one in result["verdict_wrong"]:
-        print(f"  wrong {one['id']}: {one['why']}")
-    for one in result["unanswered"]:
-        print(f"  not answered {one['id']}: {one['why']}")
+    for key, words in (
+        ("verdict_wrong", "wrong"),
+        ("term_not_first", "another tensor"),
+        ("phase_wrong", "another phase"),
+        ("figures_outside", "outside the bounds"),
+        ("changes_not_advised", "not advised"),
+        ("claims_unanswered", "a setting not answered"),
+        ("unanswered", "not answered"),
+    ):
+        for one in result[key]:
+            print(f"  {words} {one['id']}: {one['why']}")
 
 
 if __name__ == "__main__":

@@ -169,10 +169,17 @@ def reports() -> list[str]:
         f"{report['answered']} of {report['reports']} reports say enough for a verdict ({claims}); {report['verdict_right']} "
         f"verdicts are right. Of {report['terms']} failed allocations whose tensor is known {report['term_first']} are named "
         f"first. Of {report['phases']} failures in a named phase {report['phase_right']} are in one that does not fit. "
-        f"Failed settings that `recommend` would advise: {len(report['recommended_failures'])}.",
+        f"Of {report['changes']} changes that helped, or that were advised, zplan names {report['changes_advised']} for the "
+        f"setting that failed. Failed settings that `recommend` would advise: {len(report['recommended_failures'])}.",
         "",
     ]
-    lines += [f"- wrong, {one['id']}: {one['why']}" for one in report["verdict_wrong"]]
+    for key, words in (
+        ("verdict_wrong", "wrong"),
+        ("phase_wrong", "another phase"),
+        ("changes_not_advised", "not advised"),
+        ("claims_unanswered", "a setting that is not answered"),
+    ):
+        lines += [f"- {words}, {one['id']}: {one['why'].split(': not among')[0]}" for one in report[key]]
     shorter = r"(, but)?: .*| \([a-z_, ]+\)|^.* is not a decoder alone$|; which of them failed is not told"
     why = Counter(re.sub(shorter, "", one["why"].split("; ")[0]) or "no decoder" for one in report["unanswered"])
     return [

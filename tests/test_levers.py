@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from zplan.advice.levers import Lever, levers
-from zplan.advice.reach import fewest_gpus, longest_sequence, more_gpus, something_fits
+from zplan.advice.reach import fewest_gpus, gpu_counts, longest_sequence, more_gpus, something_fits
 from zplan.advice.space import Pins, Question
 from zplan.advice.ways import ways_out
 from zplan.inputs.cluster import build_cluster
@@ -79,6 +79,33 @@ def test_fewest_gpus_is_the_first_that_fits() -> None:
     smaller = more_gpus(question.base.cluster, gpus // 2 if gpus <= 8 else gpus - 8)
     assert smaller is not None
     assert something_fits(replace(question, base=replace(question.base, cluster=smaller))) is None
+
+
+def _counts(question: Question, most: int) -> list[int]:
+    """Numbers of GPUs, tried one by one, on which something fits."""
+    fitting = []
+    for gpus in range(1, most + 1):
+        cluster = more_gpus(question.base.cluster, gpus)
+        if cluster is not None and something_fits(replace(question, base=replace(question.base, cluster=cluster))):
+            fitting.append(gpus)
+    return fitting
+
+
+@pytest.mark.parametrize(
+    ("gib", "most", "batch"), [(40, 8, None), (30, 8, None), (40, 5, None), (24, 24, None), (30, 8, 12), (24, 24, 24)]
+)
+def test_fewest_gpus_leaves_no_count_out(gib: int, most: int, batch: int | None) -> None:
+    """Between powers of two, up to a limit that is none, and counts that divide a global batch."""
+    question = Question(base=_plan(1, gib), pins=Pins(offload=Offload.NONE), global_batch=batch)
+    found, fitting = fewest_gpus(question, most=most), _counts(question, most)
+    assert (None if found is None else found[0]) == (fitting[0] if fitting else None)
+
+
+def test_counts_of_gpus_to_try() -> None:
+    cluster = _plan(1, 24).cluster
+    assert [one.gpus for one in gpu_counts(cluster, most=40)] == [1, 2, 4, 8, 16, 32, 40]
+    assert [one.gpus for one in gpu_counts(cluster, above=2, most=6)] == [4, 6]
+    assert [one.gpus for one in gpu_counts(cluster, most=64, batch=48)] == [1, 2, 3, 4, 6, 8, 16, 24, 48]
 
 
 def test_longest_sequence_is_the_last_that_fits() -> None:

@@ -649,6 +649,11 @@ def test_a_killed_host_is_told_what_the_plan_needs_there() -> None:
     assert decoded.causes[0].kind == "host" and "per node" in decoded.causes[0].words
     assert decoded.causes[0].bytes > 0
     assert {one.name for one in decoded.advice} & {"pin_memory", "params_on_gpu", "gpus"}
+    # 128 GiB and what the cause says is short, in whole GiB.
+    (more,) = (one for one in decoded.advice if one.name == "host_mem")
+    assert more.how == f"--host-mem {-(-(128 * 2**30 + decoded.causes[0].bytes) // 2**30)}GiB"
+    unknown = _decoded("killed-deepspeed.txt", params="7B", gpus="8", stage="3", offload="all")
+    assert "host_mem" not in {one.name for one in unknown.advice}
 
 
 def test_a_killed_host_without_offload_is_loading() -> None:

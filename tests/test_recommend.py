@@ -24,7 +24,8 @@ from zplan.errors import ZplanError
 from zplan.inputs.cluster import build_cluster
 from zplan.inputs.presets import load_model
 from zplan.memory.estimate import estimate
-from zplan.spec import Checkpointing, Engine, Job, Lora, Loss, Offload, Plan
+from zplan.memory.verdict import peak_per_node_bytes
+from zplan.spec import Checkpointing, Engine, Job, Lora, Loss, Offload, OffloadTo, Plan
 from zplan.units import GIB, format_bytes
 
 MODEL = load_model("llama-2-7b")
@@ -127,6 +128,42 @@ def test_more_memory_is_never_slower(gpus: int, gib: int, more: int, host: int, 
     assert speed(gib, host * 2) >= small
 
 
+@settings(max_examples=4, deadline=None)
+@given(
+    gpus=st.sampled_from([1, 2, 4, 8]),
+    gib=st.sampled_from([16, 24, 40]),
+    host=st.sampled_from([64, 256]),
+    engine=st.sampled_from([Engine.DEEPSPEED, Engine.FSDP2]),
+    method=st.sampled_from([None, Lora(rank=16)]),
+)
+def test_more_gpus_on_the_same_links_train_no_fewer_tokens(
+    gpus: int, gib: int, host: int, engine: Engine, method: Lora | None
+) -> None:
+    """From one card to two a link comes in; from there to a whole node it is the same, and the job runs no slower in all."""
+
+    def tokens(count: int) -> float:
+        best = search(_question(count, gib, host, model=TINY, engine=engine, stage=3, lora=method)).best
+        return 0.0 if best is None or best.time is None else count * best.time.tokens_per_second_per_gpu
+
+    assert gpus == 1 or tokens(gpus * 2) >= tokens(gpus)
+
+
+def test_ranks_that_swap_do_not_fill_the_host() -> None:
+    """Each of 6 ranks pins 4 buffers of its largest sub-group, 1.15e9 elements whole and a tenth of that in finer groups."""
+    model = load_model("pythia-6.9b")
+    pins = Pins(micro_batch=1, offload=Offload.OPTIMIZER)
+    speeds = []
+    for gpus in (3, 6):
+        question = _question(gpus, 16, 64, model=model, gpu="rtx-4080-16g", pins=pins)
+        cluster = replace(question.base.cluster, nvme_capacity_bytes=2**40)
+        best = search(replace(question, base=replace(question.base, cluster=cluster))).best
+        assert best is not None and best.memory.verdict == "fits" and best.plan.job.offload_to is OffloadTo.NVME
+        assert best.plan.job.deepspeed.sub_group_size == 100_000_000
+        assert best.time is not None
+        speeds.append(gpus * best.time.tokens_per_second_per_gpu)
+    assert speeds[1] > speeds[0]
+
+
 # The path
 
 
@@ -146,6 +183,42 @@ def test_the_path_has_the_estimates_numbers() -> None:
             assert step.missing_bytes == max(0, high - 40 * GIB)
             assert format_bytes(high) in step.because
             assert "missing" in step.because
+
+
+def test_short_of_ram_at_the_peak_is_told_with_the_peak() -> None:
+    """FSDP2 holds gradients in RAM from backward to step, on top of what it holds between steps; that peak decides."""
+    model = load_model("falcon-40b")
+    question = _question(5, 96, 512, model=model, gpu="rtx-pro-6000-96g", engine=Engine.FSDP2, stage=3, seq_len=512)
+    found = recommend([replace(question, pins=Pins(stage=3, micro_batch=1, offload=Offload.ALL))])
+    assert found.recommended is None
+    step = found.decision[0]
+    assert step.shown is not None
+    host = step.shown.memory.host
+    need = peak_per_node_bytes(step.shown.plan.cluster, host)
+    assert host.per_node_bytes < 512 * GIB < need
+    assert f"{format_bytes(need)} RAM per node of 512.00 GiB, {format_bytes(need - 512 * GIB)} missing" in step.because
+
+
+def test_70b_on_one_node_runs_with_small_states() -> None:
+    """meta-pytorch/torchtune#987: pure bf16 and a paged optimizer train Llama-2-70B on 8 A100, 51 GB each."""
+    question = _question(8, 80, 512, model=load_model("llama-2-70b"))
+    ways = {way.name: way for way in recommend([question]).if_nothing_fits}
+    assert ways["bf16_pure"].fits is None and ways["optimizer_8bit"].fits is None
+    both = ways["bf16_pure_paged"].fits
+    assert both is not None and estimate(both.plan).verdict == "fits"
+    # 2 P of weights and 2 P of gradients are 32 GiB per card; the states, 17 GiB in 8 bits, are not torch's.
+    assert 32 * GIB < both.memory.allocated_peak_bytes < both.memory.runtime.device_expected_bytes - 16 * GIB
+    names = list(ways)
+    assert names.index("bf16_pure_paged") < names.index("gpus")
+
+
+def test_one_card_with_no_engine_is_shown_more_cards() -> None:
+    """16 P = 108 GB do not fit on one card; with an engine that shards they fit on several."""
+    question = _question(1, 80, None, engine=Engine.SINGLE, pins=Pins(offload=Offload.NONE))
+    ways = {way.name: way for way in recommend([question]).if_nothing_fits}
+    gpus = ways["gpus"]
+    assert gpus.flags == f"--gpus {gpus.value} --engine deepspeed"
+    assert gpus.fits is not None and estimate(gpus.fits.plan).verdict == "fits"
 
 
 def test_one_gpu_is_told_that_there_is_nothing_to_shard_over() -> None:

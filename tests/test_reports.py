@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 
-from zplan.spec import Engine, Offload, OffloadTo, Precision, Quantize
+from zplan.memory.estimate import estimate
+from zplan.spec import Attention, Engine, Loss, Offload, OffloadTo, Precision, Quantize
+from zplan.units import GIB
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
+import reportadvice
 import reports
-from reportplans import meant, model_of
-from reportwords import claims, failing_phase, quoted, used_bytes
+from reportcards import card_of
+from reportclaims import claims
+from reportfigures import as_printed, used_by
+from reportmodels import model_of
+from reportplans import meant
+from reportwords import failing_phase, quoted, reached_bytes, used_bytes
 from rowwords import NoPlanError
 
 SETUP: Mapping[str, Any] = {
@@ -78,12 +85,70 @@ def test_a_clause_about_other_cards_is_about_no_setting() -> None:
         ("wrong_estimate", "said 300", {}, "neither a run nor a failure"),
         ("mixed", "some ran", {}, "runs and failures of one setting"),
         ("measured", "OOM at 2, 30 GB at 1", {}, "a failure and a figure"),
-        ("gpu_oom", "OOM at any size", {"gpus": [2, 4]}, "which of them failed is not told"),
+        ("gpu_oom", "OOM with one of them, the other runs", {"gpus": [2, 4]}, "which of them failed is not told"),
+        ("host_oom", "killed on resume", {"gpus": [2, 4]}, "which of them failed is not told"),
+        ("surprise", "slower than before", {"gpus": [2, 4]}, "which of them failed is not told"),
     ],
 )
 def test_what_makes_no_claim(kind: str, detail: str, setup: dict[str, Any], why: str) -> None:
     with pytest.raises(NoPlanError, match=why):
         claims(report(kind, detail, **setup))
+
+
+def test_a_failure_of_several_settings_is_of_all_where_none_is_said_to_run() -> None:
+    found = claims(report("host_oom", "458/482 GB with 2 GPUs, 1835/1928 with 8: same 95% at any size", gpus=[2, 8]))
+    assert [(claim.ran, claim.on_host, claim.setup["gpus"]) for claim in found] == [(False, True, 2), (False, True, 8)]
+
+
+def test_a_comparison_of_settings_is_read_clause_by_clause() -> None:
+    """ "Single node:" belongs to both parts after it; "10k" is 10,240 or 10,000 tokens, "22.5k" 22,528."""
+    detail = "Single node: 10k works, 20k OOMs; recipe runs 22.5k on 16 nodes. Nobody expected that"
+    found = claims(report("surprise", detail, gpus=[8, 128], seq_len=[10240, 20480, 22528]))
+    told = [(claim.ran, claim.setup["gpus"], claim.setup["seq_len"]) for claim in found]
+    assert told == [(True, 8, 10240), (False, 8, 20480), (True, 128, 22528)]
+    found = claims(report("surprise", "Stage 1 trains at length 1280, stage 2 OOMs", stage=[1, 2], seq_len=1280))
+    assert [(claim.ran, claim.setup["stage"]) for claim in found] == [(True, 1), (False, 2)]
+
+
+def test_what_is_said_of_a_settings_own_length_counts() -> None:
+    (claim,) = claims(report(detail="4,000 tokens fine, longer OOMs", seq_len=4000))
+    assert claim.ran
+    (claim,) = claims(report(detail="OOM at 4,000 tokens", seq_len=4000))
+    assert not claim.ran
+    (claim,) = claims(report(detail="2,048 tokens run, 4,096 tokens OOM", seq_len=2048))
+    assert claim.ran
+    (claim,) = claims(report(detail="batch 1 runs for 100 steps, then OOM", micro_batch=1))
+    assert not claim.ran
+    found = claims(report(detail="Cannot raise batch above 2 even so", micro_batch=[1, 2, 4]))
+    assert [(claim.ran, claim.setup["micro_batch"]) for claim in found] == [(True, 1), (True, 2), (False, 4)]
+    (claim,) = claims(report(detail="OOM later; works after cutting block size to 20,000", seq_len="default -> 20000"))
+    assert claim.ran and claim.setup["seq_len"] == 20000
+
+
+def test_training_ran_until_it_failed_to_save() -> None:
+    first, second = claims(report(detail="Whole run finishes, then OOM in state_dict at the last step: model lost"))
+    assert (first.ran, first.until, second.ran) == (True, True, False)
+    assert len(claims(report("host_oom", "exit -9 around the first save; runs after pin_memory=false"))) == 1
+
+
+def test_nodes_follow_from_figures_per_rank_and_per_node() -> None:
+    """16 ranks of 136 GB are 2.2 TB: all on one node."""
+    (claim,) = claims(report("host_oom", "killed", {"per_rank_gb": 136, "total_tb": 2.2}, gpus=16))
+    assert claim.setup["nodes"] == 1
+
+
+def test_methods_are_told_apart() -> None:
+    detail = "full OOMs with full offload, LoRA fits, QLoRA fits"
+    found = claims(report("mixed", detail, method=["full", "lora", "qlora"], offload="cpu"))
+    assert [(claim.ran, claim.setup["method"]) for claim in found] == [(False, "full"), (True, "lora"), (True, "qlora")]
+    assert meant({**SETUP, "method": "qlora + kbit prep"}).plans[0].job.quantize is Quantize.NF4
+    with pytest.raises(NoPlanError, match="is several"):
+        meant({**SETUP, "method": "qlora/lora"})
+
+
+def test_no_failure_is_no_failure() -> None:
+    found = claims(report("mixed", "no OOM with 8 GPUs, OOM with 2 GPUs", gpus=[2, 8]))
+    assert [(claim.ran, claim.setup["gpus"]) for claim in found] == [(False, 2), (True, 8)]
 
 
 def test_a_wrong_estimate_with_a_measured_figure_is_a_run() -> None:
@@ -108,6 +173,21 @@ def test_what_one_gpu_used() -> None:
     assert used_bytes(report(measured={"train_gb": 10})) == 10e9
     assert used_bytes(report(measured={"gb": 51, "estimate_gb": 3})) == 51e9
     assert used_bytes(report(measured={"estimate_gb": 3})) is None
+
+
+def test_what_one_gpu_used_in_each_setting() -> None:
+    """A list goes with the list of what varied; a key may name a stage, a card, or the offload."""
+
+    def figures(measured: dict[str, Any], **setup: Any) -> list[float | None]:
+        found = report("measured", "as measured", measured, **setup)
+        return [used_by(found, claim) for claim in claims(found)]
+
+    assert figures({"actual_gb": [19, 31]}, micro_batch=[4, 8]) == [19e9, 31e9]
+    assert figures({"z2_peak_gb": 52, "z3_reserved_gb": 69}, stage=[2, 3]) == [52e9, 69e9]
+    assert figures({"a100_reserved_gb": 29}, gpu=["RTX 3090", "A100"], gpu_mem_gb=[24, 40]) == [None, 29e9]
+    assert figures({"offload_gb": 13}, offload=["none", "all cpu"]) == [None, 13e9]
+    assert as_printed(1e9) == (1e9, GIB)
+    assert figures({"estimate_gb": [1, 2], "theory_gb": [3, 4]}, micro_batch=[4, 8]) == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -188,12 +268,45 @@ def test_buckets_under_transformers_are_its_own_or_deepspeeds() -> None:
         ({"stage": None, "framework": "ZeRO-Infinity"}, Engine.DEEPSPEED, 3, Offload.ALL, OffloadTo.NVME),
         ({"stage": None, "framework": "HF FSDP"}, Engine.FSDP1, 3, Offload.NONE, OffloadTo.CPU),
         ({"stage": None, "framework": "torchtune"}, Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU),
+        ({"stage": "ZeRO-3"}, Engine.DEEPSPEED, 3, Offload.NONE, OffloadTo.CPU),
+        ({"stage": "3+offload"}, Engine.DEEPSPEED, 3, Offload.OPTIMIZER, OffloadTo.CPU),
+        ({"stage": None, "framework": "FSDP SHARD_GRAD_OP"}, Engine.FSDP1, 2, Offload.NONE, OffloadTo.CPU),
+        ({"stage": None, "framework": "torch DDP"}, Engine.DDP, 0, Offload.NONE, OffloadTo.CPU),
     ],
 )
 def test_strategies(changes: dict[str, Any], engine: Engine, stage: int, offload: Offload, to: OffloadTo) -> None:
     setup = {**SETUP, **changes, "gpus": 1 if engine is Engine.SINGLE else 8, "precision": "bf16"}
     job = meant(setup).plans[0].job
     assert (job.engine, job.stage, job.offload, job.offload_to) == (engine, stage, offload, to)
+
+
+def test_an_offload_that_is_only_reported_may_be_off() -> None:
+    """Unless it failed in the optimizer's step on the card, where offloaded states are not stepped."""
+    found = meant({**SETUP, "stage": 2, "offload": "cpu (reported)"})
+    assert [plan.job.offload for plan in found.plans] == [Offload.OPTIMIZER, Offload.NONE]
+    assert found.unsaid == ("whether offload was in effect",)
+    (claim,) = claims(report(detail="OOM during optimizer-state init", stage=2, offload="cpu (reported)"))
+    assert claim.setup["offload"] == "none"
+
+
+def test_deepspeed_without_a_stage_is_any_of_them() -> None:
+    found = meant({**SETUP, "stage": None, "framework": "swift + DeepSpeed", "params_b": 69, "model": "Llama-2-70B"})
+    assert [plan.job.stage for plan in found.plans] == [3, 1]
+    assert "the ZeRO stage" in found.unsaid
+    # 16 x 69 GB / 8 at stage 3, 4 x 69 + 12 x 69 / 8 at stage 1: neither fits 80 GB.
+    assert reports.judge(report(model="Llama-2-70B", params_b=69, stage=None))[0] == "right"
+    with pytest.raises(NoPlanError, match="the ZeRO stage"):
+        reports.judge(report(model="MyModel", params_b=20, stage=None))
+
+
+def test_knobs_by_their_own_names() -> None:
+    job = (
+        meant({**SETUP, "sub_group_size": 1e8, "pin_memory": False, "attn": "eager", "loss": "Liger fused CE"})
+        .plans[0]
+        .job
+    )
+    assert (job.deepspeed.sub_group_size, job.deepspeed.pin_memory) == (100_000_000, False)
+    assert (job.attention, job.loss) == (Attention.EAGER, Loss.FUSED)
 
 
 def test_methods_precisions_and_optimizers() -> None:
@@ -211,13 +324,13 @@ def test_methods_precisions_and_optimizers() -> None:
     ("changes", "why"),
     [
         ({"gpus": None, "host_ram_gb": 100}, None),
-        ({"model": "GLM-4 (9B assumed)"}, "which model it was is not certain"),
+        ({"model": "GLM-4 (9B assumed)", "params_b": None}, "which model it was is not certain"),
         ({"model": "FLAN-T5-XL"}, "not a decoder alone"),
         ({"trainable_b": 0.9}, "part of the model is frozen"),
         ({"cp": 8}, "splits the model"),
         ({"seq_len": "default -> 20000"}, "not one number"),
         ({"gpu": None, "gpu_mem_gb": None}, "the memory of a card is not known"),
-        ({"stage": None}, "which stage ran is not said"),
+        ({"stage": None, "framework": "HF Trainer"}, "which stage ran is not said"),
         ({"model": None, "params_b": None}, "the size of the model is not known"),
         ({"model": "Own-MoE-20B-A2B", "params_b": 20}, "a mixture of experts"),
     ],
@@ -229,6 +342,40 @@ def test_what_is_missing_is_named(changes: dict[str, Any], why: str | None) -> N
         return
     with pytest.raises(NoPlanError, match=why):
         meant(setup)
+
+
+def test_text_that_holds_one_number_is_that_number() -> None:
+    job = meant({**SETUP, "seq_len": "8k", "micro_batch": "2 per GPU"}).plans[0].job
+    assert (job.seq_len, job.micro_batch) == (8192, 2)
+    with pytest.raises(NoPlanError, match="not one number"):
+        meant({**SETUP, "seq_len": "2,048 to 8,192"})
+
+
+def test_a_guessed_model_is_a_range_of_sizes() -> None:
+    found = meant({**SETUP, "model": "GLM-4 (9B assumed)", "params_b": 9.4})
+    assert [plan.model.params for plan in found.plans] == [7_520_000_000, 11_750_000_000]
+    assert found.unsaid == ("which model it was",)
+
+
+@pytest.mark.parametrize(
+    ("words", "memory", "preset"),
+    [
+        ("A6000", None, "rtx-a6000-48g"),
+        ("3090", 24, "rtx-3090-24g"),
+        ("A10", 24, "a10-24g"),
+        ("A10G", None, "a10g-24g"),
+        ("A100-40", None, "a100-40g"),
+        ("NVIDIA A100-SXM4-80GB", None, "a100-80g"),
+        ("H100 PCIe", None, "h100-pcie-80g"),
+        ("Tesla V100", 16, "v100-16g"),
+        ("MI250 (8x64 GB GCD)", 64, "mi250x-64g"),
+        ("P40", 24, None),
+    ],
+)
+def test_cards_by_a_reports_words(words: str, memory: int | None, preset: str | None) -> None:
+    gpu, capacity = card_of({"gpu": words, "gpu_mem_gb": memory}, False, [])
+    assert (gpu.name if gpu is not None else None) == preset
+    assert capacity == (gpu.memory_bytes if gpu is not None else 24 * GIB)
 
 
 # Verdicts
@@ -272,14 +419,120 @@ def test_host_memory_is_judged_by_the_node() -> None:
         reports.judge(report("host_oom", **offloaded))
 
 
+def test_which_memory_ran_out_may_not_be_told() -> None:
+    """7B with everything offloaded takes 135 GiB of RAM on two ranks (20 P, and pinned buffers rounded up), 3 to 15 per GPU."""
+    offloaded = {"gpus": 2, "gpu_mem_gb": 32, "gpu": "V100", "offload": "optimizer+param cpu", "precision": "fp16"}
+    with pytest.raises(NoPlanError, match="which memory ran out is not told"):
+        reports.judge(report(**offloaded))
+    assert reports.judge(report(detail="CUDA error: OOM", **offloaded))[0] == "wrong"
+    assert reports.judge(report(measured={"tried_gib": 2.0}, **offloaded))[0] == "wrong"
+    assert reports.judge(report(host_ram_gb=64, **offloaded))[0] == "right"
+
+
+def test_what_lived_when_it_failed_tells_what_is_not_said() -> None:
+    """Everything offloaded, and 74 GiB on the card: blocks were not checkpointed (32B, 4,096 tokens: about 120 GiB without)."""
+    setup = {
+        "model": "Qwen2.5-32B",
+        "params_b": 32.8,
+        "seq_len": 4096,
+        "offload": "optimizer+param cpu",
+        "grad_ckpt": None,
+    }
+    with pytest.raises(NoPlanError, match="activation checkpointing"):
+        reports.judge(report(**setup, host_ram_gb=4000))
+    known = report(measured={"allocated_gib": 74.1, "tried_mib": 272}, **setup, host_ram_gb=4000)
+    assert reached_bytes(known) == pytest.approx(74.1 * GIB + 272 * 2**20)
+    assert reports.judge(known)[0] == "right"
+    unreachable = report(measured={"allocated_gib": 740.0}, **setup, host_ram_gb=4000)
+    with pytest.raises(NoPlanError, match="activation checkpointing"):
+        reports.judge(unreachable)
+
+
+def test_states_alone_decide_for_models_that_are_not_priced() -> None:
+    """16 x 33 GB / 8 = 66 GB of states per card; 16 x 11 / 8 = 22."""
+    encoder = {"model": "MyT5", "gpu_mem_gb": 40, "gpu": "A100"}
+    assert reports.judge(report(params_b=33, **encoder))[0] == "right"
+    with pytest.raises(NoPlanError, match="not a decoder alone"):
+        reports.judge(report(params_b=11, **encoder))
+    with pytest.raises(NoPlanError, match="not a decoder alone"):
+        reports.judge(report("measured", "ran", params_b=11, **encoder))
+    experts = {"model": "Own-MoE-70B-A8B", "params_b": 70}
+    assert reports.judge(report(**experts))[0] == "right"
+
+
+def test_killed_while_nobody_knows_how_weights_were_loaded() -> None:
+    """15.5B with NVMe: 152 GiB of buffers fit into 256 GB, eight copies in fp32 (496 GB) do not; they fit into 1 TB."""
+    setup = {
+        "model": "StarChat 15.5B",
+        "params_b": 15.5,
+        "offload": "optimizer nvme",
+        "gpu": "RTX 3090",
+        "gpu_mem_gb": 24,
+    }
+    with pytest.raises(NoPlanError, match="how the weights were loaded"):
+        reports.judge(report("host_oom", "killed", host_ram_gb=256, **setup))
+    assert reports.judge(report("host_oom", "killed", host_ram_gb=1000, **setup))[0] == "wrong"
+    assert reports.judge(report("host_oom", "killed", host_ram_gb=128, **setup))[0] == "right"
+
+
+def test_a_run_that_used_less_than_its_states_was_another_setting() -> None:
+    with pytest.raises(NoPlanError, match="model states alone"):
+        reports.judge(report("measured", "10 GB", {"train_gb": 10}, model="Llama-2-70B", params_b=69))
+
+
+# Advice
+
+
+@pytest.mark.parametrize(
+    ("detail", "cause", "setup", "expected"),
+    [
+        ("OOM", "use 32 cards, CPU offload, or QLoRA", {}, ["more GPUs", "offload", "adapters"]),
+        ("OOM in the step", "one more copy is needed. Stage 3 then ran.", {"stage": 2}, ["stage 3"]),
+        ("OOM at any batch", "not seen", {}, []),
+        ("exit -9; runs after pin_memory=false", "", {"offload": "cpu"}, ["unpinned memory"]),
+    ],
+)
+def test_what_helped(detail: str, cause: str, setup: dict[str, Any], expected: list[str]) -> None:
+    found = {**report(detail=detail, **setup), "root_cause": cause}
+    assert reportadvice.helped(found, claims(found), []) == expected
+
+
+def test_what_ran_beside_a_failure_helped() -> None:
+    found = report("mixed", "OOM with 2 GPUs, works with 8 GPUs", gpus=[2, 8])
+    both = claims(found)
+    failed, ran = [one for one in both if not one.ran], [one for one in both if one.ran]
+    assert reportadvice.helped(found, failed, ran) == ["more GPUs"]
+
+
+def test_what_zplan_names_for_a_failure() -> None:
+    found = report(model="Llama-2-70B", params_b=69)
+    (claim,) = claims(found)
+    names, searched = reportadvice.named(found, claim, estimate(meant(claim.setup).plans[0]))
+    assert {"gpus", "offload_all", "lora", "qlora", "seq_len"} <= names
+    assert "offload_all" in searched  # 16 x 69 GB / 8 = 138 GB per card do not fit, everything offloaded does
+    assert reportadvice.missing(["more GPUs", "unpinned memory"], names) == ["unpinned memory"]
+
+
 def test_the_projects_own_reports() -> None:
     found = reports.run(None)
-    # Two are wrong for reasons that nobody has seen; see docs/_published.md.
-    assert found["answered"] >= 24
-    assert found["answered"] - found["verdict_right"] <= 2
+    # One run that was reported is called out of memory, by 1 % of its card; see docs/_published.md.
+    assert found["answered"] >= 31
+    assert found["answered"] - found["verdict_right"] <= 1
     assert found["term_first"] == found["terms"] >= 5
     assert found["recommended_failures"] == []
+    assert found["changes_advised"] >= 20
+    assert found["changes"] - found["changes_advised"] == len(found["changes_not_advised"]) <= 4
+    assert found["figures"] == found["figures_inside"] >= 9
+    assert found["phases"] - found["phase_right"] == len(found["phase_wrong"])
     assert len(found["unanswered"]) == found["reports"] - found["answered"]
+
+
+def test_reports_that_came_later() -> None:
+    """None of them had a part in the rules."""
+    found = reports.run(reports.DATA.with_name("later_reports.yaml"))
+    assert found["reports"] == 15
+    assert found["answered"] == found["verdict_right"] >= 13
+    assert found["recommended_failures"] == []
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from zplan.advice import rates
 from zplan.advice.effort import efforts
 from zplan.advice.search import Outcome, Priced, SearchResult, rank
 from zplan.advice.space import Question, Strategy
+from zplan.memory.verdict import peak_per_node_bytes
 from zplan.spec import ClusterSpec, Offload, OffloadTo
 from zplan.units import Unit, format_bytes, format_share
 
@@ -128,9 +129,10 @@ def links_text(cluster: ClusterSpec) -> str:
 def _host_text(question: Question, shown: Priced, unit: Unit) -> str:
     """Host RAM that a plan needs, beside what there is."""
     cluster, host = question.base.cluster, shown.memory.host
-    if not host.per_node_bytes:
+    need = peak_per_node_bytes(shown.plan.cluster, host)
+    if not need:
         return ""
-    text = f"{format_bytes(host.per_node_bytes, unit)} of RAM per node"
+    text = f"{format_bytes(need, unit)} of RAM per node"
     if cluster.host_capacity_bytes is None:
         text += " (not checked: --host-mem was not given)"
     else:
@@ -172,7 +174,7 @@ def _short_by(shown: Priced) -> float:
     cluster, host = shown.plan.cluster, shown.memory.host
     needs = (
         (shown.high_bytes, cluster.gpu_capacity_bytes),
-        (host.per_node_bytes, cluster.host_capacity_bytes),
+        (peak_per_node_bytes(cluster, host), cluster.host_capacity_bytes),
         (host.nvme_per_node_bytes, cluster.nvme_capacity_bytes),
     )
     return max(need / there for need, there in needs if there)
@@ -187,7 +189,7 @@ def shortfall(shown: Priced, unit: Unit = Unit.GIB) -> str:
     if shown.high_bytes <= capacity and nvme is not None and host.nvme_per_node_bytes > nvme:
         need, there, what = host.nvme_per_node_bytes, nvme, "NVMe per node"
     elif shown.high_bytes <= capacity and room is not None:
-        need, there, what = host.per_node_bytes, room, "RAM per node"
+        need, there, what = peak_per_node_bytes(shown.plan.cluster, host), room, "RAM per node"
     else:
         need, there, what = shown.high_bytes, capacity, "per GPU"
     missing = format_bytes(max(0, need - there), unit)

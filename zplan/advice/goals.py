@@ -143,7 +143,7 @@ def _cheapest(question: Question, price: float, most: int) -> Target:
         raise ZplanError("cost needs speed, and speed needs a card", "name it: --gpu a100-80g")
     best: tuple[float, Question, SearchResult] | None = None
     dearer = 0
-    for cluster in gpu_counts(question.base.cluster, 0, most):
+    for cluster in gpu_counts(question.base.cluster, 0, most, question.global_batch):
         on = replace(question, base=replace(question.base, cluster=cluster))
         try:
             result = search(on)

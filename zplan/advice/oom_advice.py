@@ -14,8 +14,9 @@ from zplan.memory.estimate import estimate as estimate_plan
 from zplan.memory.moments import Estimate, TermKey
 from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.summary import overall_verdict
+from zplan.memory.verdict import host_need
 from zplan.spec import Attention, Engine, Offload, Plan
-from zplan.units import format_size
+from zplan.units import GIB, format_size
 
 MOST_ADVICE = 7
 _SMALL_BUCKET = 50_000_000
@@ -244,7 +245,22 @@ def _host_changes(estimate: Estimate) -> list[OomAdvice]:
             held = f"{format_size(after.allocated_peak_bytes)} on the GPU at its peak"
             costs = _COSTS.get(name) or f"{held}, instead of {format_size(estimate.allocated_peak_bytes)}"
             found.append(OomAdvice(name=name, change=change, how=how, saves_bytes=saves, costs=costs, fits=fits))
-    return found
+    return [*found, *_more_ram(estimate)]
+
+
+def _more_ram(estimate: Estimate) -> Iterator[OomAdvice]:
+    """What a node would have to have, where it is known to have less."""
+    need, has = host_need(estimate)
+    if 0 < has < need:
+        gib = -(-need // GIB)
+        yield OomAdvice(
+            name="host_mem",
+            change=f"{gib:,} GiB of RAM per node",
+            how=f"--host-mem {gib}GiB",
+            saves_bytes=None,
+            costs="a larger machine",
+            fits=True,
+        )
 
 
 def _lighter_on_host(plan: Plan) -> Iterator[tuple[str, str, str, Plan]]:

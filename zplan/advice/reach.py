@@ -18,12 +18,16 @@ MOST_GPUS = 8192
 
 def more_gpus(cluster: ClusterSpec, gpus: int) -> ClusterSpec | None:
     """The same machines with another number of GPUs in all, None when that makes no whole nodes."""
-    size = cluster.node.gpus_per_node if cluster.node is not None else max(8, cluster.gpus_per_node)
+    size = _node_size(cluster)
     if gpus <= size:
         return replace(cluster, gpus=gpus, nodes=1)
     if gpus % size:
         return None
     return replace(cluster, gpus=gpus, nodes=gpus // size)
+
+
+def _node_size(cluster: ClusterSpec) -> int:
+    return cluster.node.gpus_per_node if cluster.node is not None else max(8, cluster.gpus_per_node)
 
 
 def leanest(question: Question) -> list[Priced]:
@@ -60,42 +64,66 @@ def leanest_or_none(question: Question) -> list[Priced]:
         return []
 
 
-def gpu_counts(cluster: ClusterSpec, above: int = 0, most: int = MOST_GPUS) -> Iterator[ClusterSpec]:
-    """Clusters of the same machines with more than ``above`` GPUs: 1, 2, 4, 8, then whole nodes, by doubling."""
-    gpus = 1
-    while gpus <= most:
-        if gpus > above:
-            larger = more_gpus(cluster, gpus)
-            if larger is not None:
-                yield larger
-        gpus *= 2
+def gpu_counts(
+    cluster: ClusterSpec, above: int = 0, most: int = MOST_GPUS, batch: int | None = None
+) -> Iterator[ClusterSpec]:
+    """Clusters of the same machines with more than ``above`` GPUs and at most ``most``, smallest first.
+
+    1, 2, 4, ... within a node, whole nodes by doubling, and ``most`` itself. Where a global batch has to be split evenly: every
+    count that divides it.
+    """
+    size = _node_size(cluster)
+    counts = {2**power for power in range(size.bit_length()) if 2**power < size}
+    nodes = 1
+    while nodes * size <= most:
+        counts.add(nodes * size)
+        nodes *= 2
+    counts.add(most)
+    if batch is not None:
+        counts = {count for count in range(1, min(batch, most) + 1) if batch % count == 0}
+    for gpus in sorted(count for count in counts if above < count <= most):
+        larger = more_gpus(cluster, gpus)
+        if larger is not None:
+            yield larger
 
 
 def fewest_gpus(question: Question, above: int = 0, most: int = MOST_GPUS) -> tuple[int, Priced] | None:
     """The smallest number of GPUs on which something fits.
 
-    Tries 1, 2, 4, 8 and whole nodes by doubling, then the whole nodes between the last two.
+    Tries what ``gpu_counts`` yields, then what lies between the last two: each count within one node, whole nodes beyond.
 
     Returns:
         The number and a plan that fits, None when nothing fits on ``most``.
     """
     last = above
-    for cluster in gpu_counts(question.base.cluster, above, most):
+    for cluster in gpu_counts(question.base.cluster, above, most, question.global_batch):
         fitting = something_fits(_on(question, cluster))
-        if fitting is None:
-            last = cluster.gpus
-            continue
-        size = cluster.gpus_per_node
-        low, high, answer = last, cluster.gpus, fitting
-        while cluster.nodes > 1 and high - low > size:
-            middle = (low + high) // 2 // size * size
-            between = more_gpus(cluster, middle)
-            found = None if between is None or middle <= low else something_fits(_on(question, between))
-            if middle <= low:
-                break
-            low, high, answer = (low, middle, found) if found is not None else (middle, high, answer)
-        return high, answer
+        if fitting is not None:
+            return _between(question, last, cluster, fitting)
+        last = cluster.gpus
     return None
+
+
+def _between(question: Question, last: int, cluster: ClusterSpec, fitting: Priced) -> tuple[int, Priced]:
+    """The smallest number above ``last``, on which nothing fits, up to a cluster on which something does."""
+    if question.global_batch is not None:
+        return cluster.gpus, fitting  # every count that divides it was tried
+    if cluster.nodes == 1:
+        for gpus in range(last + 1, cluster.gpus):
+            fewer = more_gpus(cluster, gpus)
+            found = None if fewer is None else something_fits(_on(question, fewer))
+            if found is not None:
+                return gpus, found
+    size = cluster.gpus_per_node
+    low, high, answer = last, cluster.gpus, fitting
+    while cluster.nodes > 1 and high - low > size:
+        middle = (low + high) // 2 // size * size
+        between = more_gpus(cluster, middle)
+        found = None if between is None or middle <= low else something_fits(_on(question, between))
+        if middle <= low:
+            break
+        low, high, answer = (low, middle, found) if found is not None else (middle, high, answer)
+    return high, answer
 
 
 def _on(question: Question, cluster: ClusterSpec) -> Question:

@@ -294,7 +294,8 @@ class _Search:
             if knobs not in speeds:
                 hopeful = self.hopeful(job, pairs, states)
                 speeds[knobs] = list(zip(hopeful, self.speeds(job, hopeful), strict=True))
-            rest = (lean, knobs.reduce_bucket_size, bool(knobs.overlap_comm), -knobs.offload_ratio)
+            groups = knobs.sub_group_size
+            rest = (lean, knobs.reduce_bucket_size, bool(knobs.overlap_comm), groups, -knobs.offload_ratio)
             for pair, speed in speeds[knobs]:
                 size = (pair[0], min(pair[1], 2), *rest)
                 found.append(_Candidate(job, pair, order.rank(pair[0], speed), size))

@@ -34,9 +34,9 @@ BUCKETS = (500_000_000, 200_000_000, 50_000_000)
 """Elements: DeepSpeed's default, the size of its older documentation, and one that costs next to nothing."""
 RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of the optimizer states that ``offload_optimizer.ratio`` can move to the host."""
-PARTIAL_SUB_GROUP = 100_000_000
+FINE_SUB_GROUP = 100_000_000
 """Elements: the ratio moves whole sub-groups (``stage3.py``), so a partial offload needs them finer than the default
-1e9."""
+1e9. On the way to NVMe every rank pins buffers for a few of the largest (``swap_tensor``): finer ones take a tenth."""
 CPU_OPTIMIZERS = ("adamw", "adamw_torch", "adamw_torch_fused", "adagrad", "lion")
 """Optimizers of which DeepSpeed has a CPU version (``deepspeed/ops``: CPUAdam, CPUAdagrad, CPULion)."""
 
@@ -208,17 +208,19 @@ def _deepspeed_options(question: Question, strategy: Strategy) -> Iterator[DeepS
         overlaps = (True, None)
     partial = strategy.stage == 3 and strategy.offload is Offload.OPTIMIZER and strategy.to is OffloadTo.CPU
     ratios = RATIOS if partial and not question.pins.buckets else (base.offload_ratio,)
+    whole, fine = base.sub_group_size, min(base.sub_group_size, FINE_SUB_GROUP)
+    swapped = strategy.to is OffloadTo.NVME and not question.pins.buckets and fine < whole
     for ratio in ratios:
         for overlap in overlaps:
-            for bucket in buckets:
-                fine = min(base.sub_group_size, PARTIAL_SUB_GROUP) if ratio < 1 else base.sub_group_size
-                yield replace(
-                    base,
-                    reduce_bucket_size=bucket,
-                    overlap_comm=overlap,
-                    offload_ratio=ratio,
-                    sub_group_size=fine,
-                )
+            for group in (fine,) if ratio < 1 else (whole, fine) if swapped else (whole,):
+                for bucket in buckets:
+                    yield replace(
+                        base,
+                        reduce_bucket_size=bucket,
+                        overlap_comm=overlap,
+                        offload_ratio=ratio,
+                        sub_group_size=group,
+                    )
 
 
 def checkpointings(question: Question) -> tuple[Checkpointing, ...]:

@@ -9,6 +9,7 @@ from zplan.advice.levers import LORA_RANK
 from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
 from zplan.advice.search import Priced, fits
 from zplan.advice.space import CPU_OPTIMIZERS, Question
+from zplan.memory.verdict import peak_per_node_bytes
 from zplan.spec import Engine, Lora, Loss, Precision, Quantize
 
 
@@ -79,12 +80,7 @@ def _different(question: Question) -> Iterator[WayOut | None]:
         changed = replace(question, base=replace(base, job=replace(job, seq_len=length)))
         way = _try("seq_len", f"sequences of at most {length:,} tokens", f"--seq-len {length}", changed)
         yield None if way is None else replace(way, value=length)
-    if job.optimizer in CPU_OPTIMIZERS:
-        changed = replace(question, base=replace(base, job=replace(job, optimizer="adamw_8bit")))
-        yield _try("optimizer_8bit", "8-bit optimizer states", "--optimizer adamw_8bit", changed)
-    if job.precision in (Precision.BF16, Precision.FP32):
-        changed = replace(question, base=replace(base, job=replace(job, precision=Precision.BF16_PURE)))
-        yield _try("bf16_pure", "16-bit states without a master copy", "--precision bf16-pure", changed)
+    yield from _smaller_states(question)
     if job.lora is None:
         lora = replace(job, lora=Lora(rank=LORA_RANK))
         changed = replace(question, base=replace(base, job=lora))
@@ -95,6 +91,25 @@ def _different(question: Question) -> Iterator[WayOut | None]:
         yield _try("qlora", "adapters on 4-bit weights", f"--lora {LORA_RANK} --quantize nf4", changed)
 
 
+def _smaller_states(question: Question) -> Iterator[WayOut | None]:
+    """Number formats of the states: each alone, and both where neither is enough."""
+    base = question.base
+    job = base.job
+    found: list[WayOut | None] = []
+    if job.optimizer in CPU_OPTIMIZERS:
+        changed = replace(question, base=replace(base, job=replace(job, optimizer="adamw_8bit")))
+        found.append(_try("optimizer_8bit", "8-bit optimizer states", "--optimizer adamw_8bit", changed))
+    if job.precision in (Precision.BF16, Precision.FP32):
+        changed = replace(question, base=replace(base, job=replace(job, precision=Precision.BF16_PURE)))
+        found.append(_try("bf16_pure", "16-bit states without a master copy", "--precision bf16-pure", changed))
+    yield from found
+    if len(found) == 2 and all(way is not None and way.fits is None for way in found):
+        both = replace(job, precision=Precision.BF16_PURE, optimizer="paged_adamw_8bit")
+        flags = "--precision bf16-pure --optimizer paged_adamw_8bit"
+        changed = replace(question, base=replace(base, job=both))
+        yield _try("bf16_pure_paged", "no master copy, and 8-bit states paged to host RAM", flags, changed)
+
+
 def _bought(question: Question) -> Iterator[WayOut | None]:
     """Host RAM, cards, GPUs."""
     base = question.base
@@ -103,7 +118,7 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
         roomy = replace(question, base=replace(base, cluster=replace(cluster, host_capacity_bytes=None)))
         fitting = [one for one in leanest_or_none(roomy) if fits(one.memory)]
         if fitting:
-            least = min(fitting, key=lambda one: one.memory.host.per_node_bytes)
+            least = min(fitting, key=host_need)
             need = host_need(least)
             yield WayOut(
                 name="host_mem",
@@ -124,15 +139,17 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
             fits=least,
             value=least.high_bytes,
         )
-    count = fewest_gpus(question, above=cluster.gpus)
+    alone = base.job.engine in (Engine.DDP, Engine.SINGLE)  # more of what holds everything on each card is no help
+    sharded = (
+        replace(question, base=replace(base, job=replace(base.job, engine=Engine.DEEPSPEED))) if alone else question
+    )
+    count = fewest_gpus(sharded, above=cluster.gpus)
     if count is not None:
         gpus, fitting_plan = count
-        flags = f"--gpus {gpus}"
+        flags = f"--gpus {gpus}" + (" --engine deepspeed" if alone else "")
         yield WayOut(name="gpus", change=f"{gpus} GPUs", flags=flags, fits=fitting_plan, value=gpus)
 
 
 def host_need(priced: Priced) -> int:
     """RAM of one node that a plan needs at its peak, pinned rounding included."""
-    host = priced.memory.host
-    rounding = host.per_node_bytes - priced.plan.cluster.gpus_per_node * host.per_rank_bytes
-    return priced.plan.cluster.gpus_per_node * max(host.peak_per_rank_bytes, host.per_rank_bytes) + rounding
+    return peak_per_node_bytes(priced.plan.cluster, priced.memory.host)
