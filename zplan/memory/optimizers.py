@@ -24,6 +24,8 @@ class OptimizerSpec:
     """The step makes temporaries of one tensor after the other: see :func:`temporary_bytes`."""
     factored: bool = False
     """Of a matrix only sums of rows and columns are kept. The bytes above are those of vectors, and so of flat partitions."""
+    blockwise: int = 0
+    """8-bit states per weight, each with an fp32 maximum for every ``BLOCK`` values; 0: none."""
     made_first: bool = False
     """States are made with the optimizer and not in its first step, for the tensors that it is given then."""
     in_backward: bool = False
@@ -32,7 +34,10 @@ class OptimizerSpec:
 
 
 _ADAM = "two moments in the dtype of the optimized tensor; arXiv:1412.6980"
-_BLOCKWISE = 2 * (1 + 4 / 256)
+BLOCK = 256
+SMALLEST_8BIT = 4096
+"""Elements of the smallest tensor that has 8-bit states (``min_8bit_size``)."""
+_BLOCKWISE = 2 * (1 + 4 / BLOCK)
 
 OPTIMIZERS: dict[str, OptimizerSpec] = {
     spec.name: spec
@@ -63,6 +68,7 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_fp32=_BLOCKWISE,
             state_bytes_16bit=_BLOCKWISE,
             step_temporary_copies=0,
+            blockwise=2,
             source="two 8-bit moments and one fp32 maximum per 256 values; arXiv:2110.02861, bitsandbytes/optim/optimizer.py",
         ),
         OptimizerSpec(
@@ -70,6 +76,7 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_fp32=_BLOCKWISE,
             state_bytes_16bit=_BLOCKWISE,
             step_temporary_copies=0,
+            blockwise=2,
             paged=True,
             source="as adamw_8bit, in unified memory; bitsandbytes/optim/optimizer.py get_state_buffer",
         ),
@@ -107,6 +114,7 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_fp32=_BLOCKWISE / 2,
             state_bytes_16bit=_BLOCKWISE / 2,
             step_temporary_copies=0,
+            blockwise=1,
             source="one 8-bit momentum and one fp32 maximum per 256 values; bitsandbytes/optim/lion.py",
         ),
         OptimizerSpec(
@@ -146,6 +154,7 @@ OPTIMIZERS: dict[str, OptimizerSpec] = {
             state_bytes_fp32=_BLOCKWISE,
             state_bytes_16bit=_BLOCKWISE,
             step_temporary_copies=0,
+            blockwise=2,
             in_backward=True,
             source="as adamw_8bit, stepped in backward; torchtune training/memory.py",
         ),
@@ -208,6 +217,26 @@ def temporary_bytes(spec: OptimizerSpec, numel: int, shapes: Iterable[tuple[int,
         return 4 * (2 if element_bytes == 4 else 4) * max((prod(shape) for shape in shapes), default=0)
     matrices = [shape for shape in shapes if len(shape) == 2]
     return max((prod(shape) * (element_bytes + 4) + 4 * min(shape) ** 2 for shape in matrices), default=0)
+
+
+def sharded_blocks_bytes(spec: OptimizerSpec, tensors: Iterable[tuple[int, int]]) -> int:
+    """Bytes that 8-bit states of sharded tensors take more than ``state_bytes`` says: every rank has the maxima of whole tensors.
+
+    Formula: 4 ceil(numel / 256) per state and tensor, instead of 4/256 of the rank's own elements; tensors of fewer than 4096
+    elements have fp32 states.
+    Source: bitsandbytes ``optim/optimizer.py`` (``Optimizer2State.init_state``: ``p.numel()`` of a DTensor is that of the whole).
+
+    Args:
+        spec: The optimizer.
+        tensors: Elements of each tensor that it steps, and of those what this rank has.
+    """
+    total = 0
+    for numel, own in tensors:
+        small = numel < SMALLEST_8BIT
+        total += 3 * own if small and not spec.paged else 0
+        total += 0 if small else 4 * -(-numel // BLOCK)
+        total -= 4 * own // BLOCK
+    return spec.blockwise * total
 
 
 def state_bytes(spec: OptimizerSpec, numel: int, element_bytes: int) -> int:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import EngineMemory, HostTerms, StateBytes, torch_bytes
-from zplan.memory.engines.units import Unit, Units, init_bytes, make_units, steady_terms
+from zplan.memory.engines.units import Unit, Units, init_bytes, make_units, steady_terms, stored_bytes
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.moments import Moment, TermKey
-from zplan.memory.optimizers import OptimizerSpec, state_bytes, temporary_bytes
+from zplan.memory.optimizers import OptimizerSpec, sharded_blocks_bytes, temporary_bytes
 from zplan.memory.params import Layout, Tensor
+from zplan.memory.sharding import fsdp2_shard_numel
 from zplan.memory.timeline import NOTHING, LayerLevels, Level, Pass, StateKey, Track, layer_levels, level
 from zplan.spec import Job, Offload
 
@@ -266,6 +267,10 @@ def fsdp2_memory(
     units = make_units(groups, job, ranks, rank)
     on_gpu = job.offload is Offload.NONE
     sharded = steady_terms(units, states, optimizer, groups.adapters)
+    if optimizer.blockwise:
+        trained = [tensor for tensor in groups.tensors() if tensor.trainable]
+        each = [(tensor.numel, fsdp2_shard_numel(tensor.shape, ranks, rank)) for tensor in trained]
+        sharded[TermKey.OPTIMIZER] += sharded_blocks_bytes(optimizer, each)
     steady = sharded if on_gpu else {}
     buffers = _Buffers(units, job)
     base = dict(steady)
@@ -302,7 +307,7 @@ def fsdp2_memory(
             Moment("step", "between micro-steps", {**steady, TermKey.UNSHARDED_GRADS: waiting}),
         ),
         init=(_init(units, sharded, states),),
-        host=_host(job, states, optimizer, units),
+        host=_host(job, states, sharded[TermKey.OPTIMIZER], units),
         states=states,
         grad_bytes=units.compute,
     )
@@ -333,13 +338,13 @@ def _init(units: Units, sharded: dict[str, int], states: StateBytes) -> Moment:
     return Moment("init", "units sharded one by one", terms)
 
 
-def _host(job: Job, states: StateBytes, optimizer: OptimizerSpec, units: Units) -> HostTerms:
+def _host(job: Job, states: StateBytes, moments: int, units: Units) -> HostTerms:
     """CPU offload keeps shards, gradients and states on the host (``CPUOffloadPolicy``, pinned by default)."""
     if job.offload is Offload.NONE:
         return HostTerms()
-    shard, trained = units.total("stored"), units.total("trainable")
+    trained, params = units.total("trainable"), stored_bytes(units, states)
     steady = {
-        TermKey.HOST_PARAMS: states.param * shard,
-        TermKey.HOST_OPTIMIZER: state_bytes(optimizer, trained, states.optimized),
+        TermKey.HOST_PARAMS: params,
+        TermKey.HOST_OPTIMIZER: moments,
     }
-    return HostTerms(steady, sum(steady.values()) + states.grad * trained, (states.param * shard,))
+    return HostTerms(steady, sum(steady.values()) + states.grad * trained, (params,))

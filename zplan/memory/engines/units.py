@@ -105,6 +105,12 @@ def frozen_bytes(states: StateBytes, units: Units) -> int:
     return min(states.param, units.compute)
 
 
+def stored_bytes(units: Units, states: StateBytes) -> int:
+    """A rank's shards of all tensors, frozen ones in their own dtype."""
+    trained = units.total("trainable_stored")
+    return states.param * trained + frozen_bytes(states, units) * (units.total("stored") - trained)
+
+
 def steady_terms(units: Units, states: StateBytes, optimizer: OptimizerSpec, adapters: int) -> dict[str, int]:
     """Sharded parameters and the optimizer states of the rank's own rows."""
     trained = units.total("trainable") + (0 if adapters else units.extra)
