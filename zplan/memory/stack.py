@@ -166,6 +166,11 @@ def _blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[P
     return tuple(pieces)
 
 
+FIRST_BLOCK_TOKENS = 8
+"""With fewer tokens all of what the first block does not keep is counted: there the last instants of its backward, which hold none
+of it any more, would come out below nothing."""
+
+
 def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
     """What comes before the blocks, at one batch shape."""
     job, attention = facts.job, attention_of(model, facts.job, seq)
@@ -181,7 +186,8 @@ def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Piec
         lora=0 if job.lora is None else job.lora.rank,
         in_place=facts.own_linear,
     )
-    if job.lora is not None and job.checkpointing.kind == "none" and job.quantize is None:
+    adapters_alone = job.lora is not None and job.checkpointing.kind == "none" and job.quantize is None
+    if adapters_alone and job.lora is not None and batch * seq >= FIRST_BLOCK_TOKENS:
         per_token, once = first_block_saving(model.block_kinds[model.layers[0]], job.lora, mode)
         stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
     return stem
