@@ -36,26 +36,29 @@ def test_every_phase_s_median_is_exact_to_a_thousandth(report: dict[str, Any], f
 
 def test_the_peak_as_far_as_it_has_come(report: dict[str, Any]) -> None:
     assert report["peak"]["median"] < 1e-6
-    assert report["peak"]["p95"] < 2e-3
-    assert report["peak"]["max"] < 0.05
+    assert report["peak"]["p95"] < 2e-4
+    assert report["peak"]["max"] < 0.01
     assert report["peak"]["bias"] > -1e-6
 
 
-@pytest.mark.parametrize("name", ["grid.jsonl", "fresh.jsonl", "fresh2.jsonl"])
+APART = ("fresh.jsonl", "fresh2.jsonl", "fresh3.jsonl")
+
+
+@pytest.mark.parametrize("name", ["grid.jsonl", *APART])
 def test_no_plan_is_predicted_too_small(name: str) -> None:
-    # Lowest when written: -0.08 and -0.27 %; one plan was at -3.6 % before recomputed weights counted at the hand-over.
+    # Lowest when written: -0.08 %; one plan was at -3.6 % before recomputed weights counted at the hand-over.
     rows = [row for row in read_rows(STANDARD_GRID.with_name(name)) if "error" not in row["result"]]
-    assert min(predict(row["case"])["peak"] / row["result"]["peak"] - 1 for row in rows) > -3e-3
+    assert min(predict(row["case"])["peak"] / row["result"]["peak"] - 1 for row in rows) > -1e-3
 
 
-@pytest.mark.parametrize("name", ["fresh.jsonl", "fresh2.jsonl"])
+@pytest.mark.parametrize("name", APART)
 def test_plans_of_a_seed_kept_apart(name: str) -> None:
     report = score(read_rows(STANDARD_GRID.with_name(name)))
     assert report["cases"] >= 50
     assert report["answered"] >= 0.9 * report["cases"]
     assert report["peak"]["median"] < 1e-6
-    assert report["peak"]["p95"] < 0.02
-    assert report["peak"]["max"] < 0.05
+    assert report["peak"]["p95"] < 1e-3
+    assert report["peak"]["max"] < 0.02
 
 
 def test_host_bytes(report: dict[str, Any]) -> None:
