@@ -284,7 +284,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-KNOWN_GAPS = """- Adapters on some of the layers at stage 3: 4% too much with checkpointing, 10% in one plan with eager attention and rank 1.
+KNOWN_GAPS = """- Adapters on some of the layers at stage 3: 4% too much with checkpointing, 10% in one plan with eager attention
+  and rank 1.
 - FSDP2 with offload and tied embeddings: the host's bytes lack a shard of the embedding, up to 44% of a small model's; whether that
   shard is real or the dry run's own is not known.
 - Stage 3 with a persistence threshold above whole layers: init 5% too little. A single Qwen3-MoE layer at stage 3: forward 20% too
