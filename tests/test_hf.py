@@ -99,6 +99,8 @@ IMPLEMENTATIONS = [
     ({"model_type": "falcon"}, "falcon"),
     ({"model_type": "falcon", "new_decoder_architecture": True, "num_kv_heads": 1}, "falcon:two_norms"),
     ({"model_type": "falcon", "parallel_attn": False}, "falcon:sequential"),
+    ({"model_type": "falcon", "multi_query": False}, "falcon:multi_head"),
+    ({"model_type": "falcon", "new_decoder_architecture": True, "num_ln_in_parallel_attn": 1}, "falcon:grouped"),
     ({"model_type": "gpt_bigcode", "multi_query": False}, "gpt_bigcode:mha"),
     ({"model_type": "smollm3", "num_hidden_layers": 2}, "smollm3"),
     ({"model_type": "stablelm", "use_parallel_residual": True}, "stablelm:parallel"),

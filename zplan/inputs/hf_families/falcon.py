@@ -1,4 +1,4 @@
-"""Falcon: three layouts (7B: one key-value head; 40B: groups and two norms; RW: sequential with ALiBi).
+"""Falcon: its layouts (7B: one key-value head; 40B: groups and two norms; 11B: groups and one norm; RW: sequential with ALiBi).
 
 Source: transformers ``models/falcon/modeling_falcon.py``.
 """
@@ -41,7 +41,9 @@ def read(fields: Fields, model_type: str) -> Shape:
     sizes = fused_heads(fields, "hidden_size", "num_attention_heads", kv_heads=groups)
     width = fields.optional_size("ffn_hidden_size") or 4 * sizes.hidden
     norm_count = fields.optional_size("num_ln_in_parallel_attn") or (2 if grouped else 1)
-    kind = "sequential" if not parallel else "two_norms" if norm_count == 2 else ""
+    # One key-value head, groups that are spread over the heads, and heads of their own keep different tensors.
+    heads_of = "grouped" if grouped else "" if one_kv else "multi_head"
+    kind = "sequential" if not parallel else "two_norms" if norm_count == 2 else heads_of
     block = BlockSpec(
         implementation=":".join(part for part in (model_type, kind, "alibi" if alibi else "") if part),
         weights=_block(sizes, width, kind, bias=fields.flag("bias", nullable=True)),

@@ -260,7 +260,13 @@ _ALL = (
         "falcon",
         lambda d: {"hidden_size": d["h"], "num_attention_heads": d["a"], "vocab_size": d["V"], "num_kv_heads": d["k"]},
         whole,
-        variants=(UNTIED, TIED, {**UNTIED, "new_decoder_architecture": True}, {**UNTIED, "parallel_attn": False}),
+        variants=(
+            UNTIED,
+            TIED,
+            {**UNTIED, "new_decoder_architecture": True},
+            {**UNTIED, "new_decoder_architecture": True, "num_ln_in_parallel_attn": 1},
+            {**UNTIED, "parallel_attn": False},
+        ),
         attentions=EVERY,  # it asks for a mask even where causal attention would do
         repeats_heads=(),
     ),
