@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from zplan.advice.decision import decide
 from zplan.advice.effort import efforts
 from zplan.advice.goals import Goal
+from zplan.advice.outcome import SearchResult, rank
 from zplan.advice.recommend import recommend
-from zplan.advice.search import SearchResult, rank, search
+from zplan.advice.search import search
 from zplan.advice.space import Pins, Question, micro_batches, strategies
 from zplan.cli.app import run
 from zplan.cli.lastplan import save_last_plan

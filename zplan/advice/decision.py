@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from zplan.advice import rates
 from zplan.advice.effort import efforts
-from zplan.advice.search import Outcome, Priced, SearchResult, rank
+from zplan.advice.outcome import Outcome, Priced, SearchResult, rank
 from zplan.advice.space import Question, Strategy
 from zplan.memory.verdict import peak_per_node_bytes
 from zplan.spec import ClusterSpec, Offload, OffloadTo

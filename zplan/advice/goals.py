@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from zplan.advice.outcome import Priced, SearchResult
 from zplan.advice.reach import fewest_gpus, gpu_counts, longest_sequence, something_fits
-from zplan.advice.search import Priced, SearchResult, search
+from zplan.advice.search import search
 from zplan.advice.space import Question
 from zplan.errors import ZplanError
 from zplan.spec import ModelSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from zplan.advice.outcome import verdict
 from zplan.advice.reach import SEQ_STEP, more_gpus
-from zplan.advice.search import verdict
 from zplan.advice.space import CPU_OPTIMIZERS
 from zplan.advice.timing import step_time
 from zplan.errors import ZplanError

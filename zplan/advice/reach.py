@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from zplan.advice.search import Priced, fits
+from zplan.advice.outcome import Priced, fits
 from zplan.advice.space import Question, checkpointings, micro_batches, options, refusal, strategies
 from zplan.advice.timing import step_time
 from zplan.errors import ZplanError

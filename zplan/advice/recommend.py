@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zplan.advice.decision import Step, decide, shortfall
 from zplan.advice.goals import Goal, Target, aim
-from zplan.advice.search import Priced, rank
+from zplan.advice.outcome import Priced, rank
 from zplan.advice.space import Question
 from zplan.advice.ways import WayOut, ways_out
 from zplan.errors import ZplanError

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from zplan.advice.levers import LORA_RANK
+from zplan.advice.outcome import Priced, fits
 from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
-from zplan.advice.search import Priced, fits
 from zplan.advice.space import CPU_OPTIMIZERS, Question
 from zplan.memory.verdict import peak_per_node_bytes
 from zplan.spec import Engine, Lora, Loss, Precision, Quantize

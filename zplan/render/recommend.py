@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from zplan.advice.outcome import Priced
     from zplan.advice.recommend import Recommendation
-    from zplan.advice.search import Priced
     from zplan.advice.ways import WayOut
 
 _ALTERNATIVES = 6
