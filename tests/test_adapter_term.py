@@ -83,6 +83,20 @@ def test_terms_still_sum_up(engine: str, quantize: str | None) -> None:
                     assert "not modelled" not in explain_term(found, moment, key).formula
 
 
+@pytest.mark.parametrize("engine", ["deepspeed", "fsdp2", "fsdp1", "ddp"])
+def test_fewer_parameters_than_the_borrowed_shape_pack_as_much_less(engine: str) -> None:
+    # 70M borrow the shape of smollm2-135m, whose packed weights alone would save more than 70M have.
+    for plan in build_plans(PlanOptions(params="70M", gpus="8", engine=engine, lora="16", quantize="nf4")).plans:
+        found = estimate(plan)
+        assert all(size >= 0 for moment in found.moments for size in moment.terms.values())
+        if engine == "ddp":
+            # smollm2-135m: 30 layers of 2 x 576^2 + 2 x 576 x 192 + 3 x 576 x 1536 elements, half a byte each, and 4 bytes
+            # for each block of 64; of these 70,000,000 / 134,515,008.
+            linear = 30 * (2 * 576**2 + 2 * 576 * 192 + 3 * 576 * 1536)
+            packed, constants = (size * 70_000_000 // 134_515_008 for size in (linear // 2, linear // 64 * 4))
+            assert found.steady["quantized_params"] == packed + constants
+
+
 def test_without_adapters_there_is_no_term() -> None:
     for plan in build_plans(PlanOptions(params="7B", gpus="8")).plans:
         assert all("adapters" not in moment.terms for moment in estimate(plan).moments)

@@ -71,6 +71,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"checkpointing": zplan.Checkpointing(kind="every-k", every=99)}, "12 layers"),
     ({"lora": 16}, "zplan.spec.Lora, or None"),
     ({"lora": Lora(rank=0)}, "job.lora.rank is 0"),
+    ({"lora": Lora(rank=8, targets=("q_proj", "v_proj"))}, "no layer of gpt2 is called"),
+    ({"lora": Lora(rank=8, targets=())}, "no layer of gpt2 is called"),
     ({"optimizer": "AdamW"}, "unknown optimizer"),
     ({"implementation": "megatron"}, "one of transformers, litgpt"),
     ({"quantize": Quantize.NF4}, "something else has to train"),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from zplan.cli.app import run
 from zplan.errors import ZplanError
+from zplan.inputs.model import resolve_model
 from zplan.inputs.presets import load_model
 from zplan.memory.estimate import estimate as estimate_plan
 from zplan.memory.moments import PHASES, Estimate
@@ -24,6 +25,7 @@ from zplan.spec import (
     Attention,
     Checkpointing,
     ClusterSpec,
+    DeepSpeedOptions,
     Engine,
     Job,
     Lora,
@@ -211,6 +213,34 @@ def test_the_worst_rank_is_a_rank_with_that_peak(
     assert result.worst_rank_peak_bytes == peak(result.worst_rank) >= result.allocated_peak_bytes
     if variant[0] is not Engine.DEEPSPEED or variant[1] not in (1, 2):
         assert result.worst_rank_peak_bytes == max(peak(rank) for rank in range(plan.cluster.gpus))
+    # Whichever rank is asked for, the worst holds as much, and the verdict is the run's.
+    for rank in range(1, plan.cluster.gpus):
+        other = estimate(replace(plan, job=replace(plan.job, rank=rank)))
+        assert other.worst_rank_peak_bytes >= result.worst_rank_peak_bytes
+
+
+def test_a_rank_that_accumulates_more_is_the_worst_in_forward_too() -> None:
+    # Stage 2 keeps a rank's gradients between micro-steps. Logits that the loss kernel overwrites need nothing more in
+    # backward, so that the peak is in forward, where rank 404's partition touches the most elements.
+    job = Job(stage=2, precision=Precision.BF16_PURE, seq_len=8192, grad_accum=2, loss=Loss.IN_PLACE)
+    job = replace(job, checkpointing=Checkpointing(kind="selective"), optimizer="sgd_momentum")
+    plan = Plan(model=resolve_model(params="70M", model=None), cluster=ClusterSpec(gpus=1000, nodes=1), job=job)
+    first = estimate(plan)
+    own = estimate(replace(plan, job=replace(job, rank=first.worst_rank)))
+    assert (first.worst_rank, own.peak_moment.phase) == (404, "forward")
+    assert first.worst_rank_peak_bytes == own.allocated_peak_bytes > first.allocated_peak_bytes
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama-3.2-1b", "mpt-7b"])
+def test_a_bucket_smaller_than_any_tensor_costs_its_own_bytes_alone(name: str) -> None:
+    # Every gradient is larger than it and reduced by itself, norms' too: 99 elements more are 99 x 2 bytes.
+    plan = Plan(model=_model(name), cluster=ClusterSpec(gpus=8, nodes=1), job=Job(stage=3, seq_len=512))
+    one, other = (
+        estimate(replace(plan, job=replace(plan.job, deepspeed=DeepSpeedOptions(reduce_bucket_size=size))))
+        for size in (1, 100)
+    )
+    for phase in ("forward", "backward", "step"):
+        assert other.phases[phase] - one.phases[phase] == 2 * 99
 
 
 @pytest.mark.parametrize("engine", ["deepspeed", "fsdp2", "ddp"])

@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from zplan.errors import ZplanError
 from zplan.memory.facts import JobFacts, job_facts
+from zplan.memory.params import layout
 from zplan.spec import (
     DEFAULT_DEEPSPEED,
     Attention,
@@ -111,6 +112,9 @@ def check_plan(plan: Plan) -> JobFacts | None:
 
         raise unknown(job.optimizer, OPTIMIZERS, what="optimizer", template="--optimizer {}")
     _check_rules(model, cluster, job)
+    if job.lora is not None and not layout(model, job.lora).trainable:
+        message = f"lora.targets are {is_shown(job.lora.targets)}, which no layer of {model.name} is called"
+        raise ZplanError(message, SEE.format("spec.Lora"))
     if facts is not None:
         if len(_PASSED) >= MOST_PASSED:
             _PASSED.clear()

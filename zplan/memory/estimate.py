@@ -39,26 +39,31 @@ def _side(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> _Side:
         groups.total + groups.adapters, groups.trainable, facts.states, facts.optimizer, job.stage, ranks
     )
     others = tuple(
-        (other, engine_side(model, facts, ranks, other)) for other in _other_ranks(model, facts, ranks) if other != rank
+        (other, engine_side(model, facts, ranks, other))
+        for other in _other_ranks(model, facts, ranks, rank)
+        if other != rank
     )
     return _Side(engine_side(model, facts, ranks, rank), states, others)
 
 
-def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int) -> tuple[int, ...]:
+def _other_ranks(model: ModelSpec, facts: JobFacts, ranks: int, rank: int) -> tuple[int, ...]:
     """Ranks that may hold more than others: the last one, whose gradients come first, and the one that touches most of them.
 
-    Empty where rank 0 stands for all or is the largest (stage 3, FSDP).
+    Rank 0 where another is asked for: its shard is the largest (FSDP), and it may hold more than these.
     """
-    if facts.job.engine is Engine.DEEPSPEED and facts.job.stage in (1, 2) and ranks > 1:
-        return tuple({worst_rank(layout(model, facts.job.lora), ranks), ranks - 1})
-    return ()
+    job, first = facts.job, (0,) if rank else ()
+    if job.engine is Engine.DEEPSPEED and job.stage in (1, 2) and ranks > 1:
+        return tuple({worst_rank(layout(model, job.lora), ranks), ranks - 1, *first})
+    return first
 
 
 def _later_peak(memory: EngineMemory, shape: BatchShape) -> int:
-    """Peak of backward and step: what differs between ranks of stages 1 and 2."""
+    """Peak of what differs between ranks of stages 1 and 2: backward and step, and forward beside accumulated gradients."""
     inputs = shape.inputs_bytes
     peak = memory.largest_step.total_bytes + inputs
     for run in memory.passes:
+        if TermKey.GRADS in run.base:
+            peak = max(peak, run.base_bytes + shape.peak(run.forward, True))
         backward = run.base_bytes + shape.peak(run.backward, False)
         own = run.largest_backward
         if own is not None and own.total_bytes + inputs > backward:
@@ -142,7 +147,7 @@ def estimate(plan: Plan, facts: JobFacts | None = None) -> Estimate:
     phases, peak = _phases(memory, shape)
     worst, worst_bytes = job.rank, peak.total_bytes
     for other, others in side.others:
-        other_bytes = _later_peak(others, shape)
+        other_bytes = _phases(others, shape)[1].total_bytes if job.rank else _later_peak(others, shape)
         if other_bytes > worst_bytes:
             worst, worst_bytes = other, other_bytes
     init_bytes = phases["init"]

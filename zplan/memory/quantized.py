@@ -90,10 +90,16 @@ def quantized_layout(
         head = _packed(replace(head, tensors=tensors), quantize, element_bytes)
     saved = groups.head.numel - head.numel
     saved += sum(groups.kinds[index].numel - kinds[index].numel for index in groups.layers)
+    # ``--params`` may name fewer than the borrowed shape has: then as much less is packed, and less is saved.
+    named_total, whole = min(groups.total, groups.shape_total), groups.shape_total
     smaller = replace(
-        groups, kinds=kinds, head=head, total=groups.total - saved, shape_total=groups.shape_total - saved
+        groups,
+        kinds=kinds,
+        head=head,
+        total=groups.total - saved * named_total // whole,
+        shape_total=whole - saved,
     )
-    return smaller, packed, constants
+    return smaller, packed * named_total // whole, constants * named_total // whole
 
 
 def named(memory: EngineMemory, packed: int, constants: int) -> EngineMemory:

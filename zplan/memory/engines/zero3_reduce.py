@@ -249,7 +249,9 @@ def _spans(tensors: tuple[Tensor, ...], order: tuple[int, ...]) -> dict[str, ran
         if len(tensor.shape) > 1:
             first.setdefault(module_of(tensor.name), count)
             last[module_of(tensor.name)] = count
-    ends = [*sorted(first.values())[1:], len(trained)][: len(first)]
+    if not first:
+        return {}
+    ends = [*sorted(first.values())[1:], len(trained)]
     spans = {}
     for (module, count), end in zip(sorted(first.items(), key=lambda item: item[1]), ends, strict=True):
         spans[module] = range(count, last[module] + 1)
