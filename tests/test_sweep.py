@@ -405,3 +405,20 @@ def test_the_sample_of_every_option_is_an_axis(name: str, monkeypatch: pytest.Mo
     axis = parse_axis(typed)
     assert axis.axis.flag == name
     assert len(axis.words) >= (1 if name == "ds-config" else 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "instead"),
+    [
+        # Most cells lack a stage 3, which the axis has: what stops its cells as well is said.
+        ("--gpus 2 --hpz 8 --over stage=1..3", "--hpz 8 does not divide 2 GPUs", "use --hpz 2"),
+        ("--gpus 8 --engine ddp --over stage=1..3", "no stage 1", "--engine deepspeed --over stage=1"),
+    ],
+)
+def test_where_no_cell_runs_the_way_out_leaves_the_axes_alone(
+    capsys: pytest.CaptureFixture[str], words: str, says: str, instead: str
+) -> None:
+    assert run(["sweep", "--model", "gpt2", "--gpu-mem", "16", *words.split()]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert says in found.err and instead in found.err

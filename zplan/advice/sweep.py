@@ -5,6 +5,7 @@ A sweep is a value; how the grid's plans come about is the caller's business, ho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -123,14 +124,25 @@ def sweep(axes: Sequence[Axis], plans: Iterable[Plan | ZplanError], *, worst_ran
         The priced grid.
 
     Raises:
-        ZplanError: not one of the plans can be run or priced; the first reason.
+        ZplanError: not one of the plans can be run or priced; the first reason whose way out leaves the axes alone.
     """
     cells = [_cell(plan, worst_rank) for plan in plans]
     if len(cells) != prod(len(axis.labels) for axis in axes):
         raise ValueError(f"{len(cells)} plans do not fill the grid")
-    if all(cell.plan is None for cell in cells) and cells[0].error is not None:
-        raise cells[0].error
+    if all(cell.plan is None for cell in cells):
+        raise _why_none(axes, [cell.error for cell in cells if cell.error is not None])
     return Sweep(axes=tuple(axes), cells=tuple(cells))
+
+
+def _why_none(axes: Sequence[Axis], errors: Sequence[ZplanError]) -> ZplanError:
+    """The first reason whose way out leaves the axes alone; else the first, with its way out in the axes' words."""
+    flags = "|".join(axis.flag for axis in axes)
+    for error in errors:
+        if not re.search(rf"--({flags})\b(?!-)", error.hint):
+            return error
+    hint = re.sub(rf"--({flags}) (?!out\b)(?=[\w.])", r"--over \1=", errors[0].hint)
+    hint = re.sub(rf"leave --({flags}) out", r"leave --over \1 out", hint)
+    return ZplanError(errors[0].message, hint, errors[0].exit_code)
 
 
 def _cell(plan: Plan | ZplanError, worst_rank: bool) -> Cell:
