@@ -200,11 +200,15 @@ def _engines():
 @pytest.mark.parametrize(
     "plan", list(_engines()), ids=lambda p: f"{p.job.engine.value}-{p.job.stage}-{p.job.offload.value}"
 )
-def test_accelerate_loads_every_yaml(plan, tmp_path):
+@pytest.mark.parametrize("name", ["accelerate.yaml", "accelerate.json"])
+def test_accelerate_loads_every_file(plan, name, tmp_path):
     from accelerate.commands.config.config_args import ClusterConfig, load_config_from_file
 
-    path = tmp_path / "accelerate.yaml"
-    path.write_text(write_config(plan, "accelerate"), encoding="utf-8")
+    path = tmp_path / name
+    # It goes by the name: what is called .json has to be JSON.
+    path.write_text(write_config(plan, "accelerate", as_json=name.endswith("json")), encoding="utf-8")
+    if plan.job.engine is not Engine.DEEPSPEED:  # whose config file need not lie beside it
+        assert read_config_file(path).kind == "accelerate"
     config = load_config_from_file(str(path))
     assert isinstance(config, ClusterConfig)
     assert config.num_processes == plan.cluster.gpus

@@ -611,3 +611,12 @@ def test_a_speed_that_is_as_good_as_equal_is_said_to_be() -> None:
 def test_the_largest_model_says_when_nothing_larger_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["recommend", "--params", "7B", "--gpus", "64", "--gpu-mem", "80", "--goal", "largest-model"]) == 0
     assert "the largest that was tried" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_accelerate_config_called_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--model", "gpt2", "--gpus", "2", "--gpu", "a100-80g", "--engine", "fsdp2"]
+    assert run(["recommend", *words, "--format", "accelerate", "--write", "config.json"]) == 0
+    assert json.loads(Path("config.json").read_text(encoding="utf-8"))["distributed_type"] == "FSDP"
+    capsys.readouterr()
+    assert run(["check", "config.json", *words[:6], "--micro-batch", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["plans"][0]["engine"] == "fsdp2"

@@ -274,7 +274,7 @@ def _config(found: "Recommendation", goal: GoalOptions) -> dict[str, Any]:
     plan = found.recommended.plan
     fmt = fmt or default_format(plan)
     try:
-        content = write_config(plan, fmt)
+        content = write_config(plan, fmt, as_json=(goal.write or "").lower().endswith(".json"))
     except ZplanError:
         if goal.write is not None or goal.format is not None:
             raise

@@ -21,7 +21,7 @@ def default_format(plan: Plan) -> str:
     return "deepspeed" if plan.job.engine is Engine.DEEPSPEED else "fsdp" if plan.job.engine in _FSDP else "trainer"
 
 
-def write_config(plan: Plan, fmt: str, *, auto: bool = False) -> str:
+def write_config(plan: Plan, fmt: str, *, auto: bool = False, as_json: bool = False) -> str:
     """The text of a config.
 
     Args:
@@ -29,6 +29,7 @@ def write_config(plan: Plan, fmt: str, *, auto: bool = False) -> str:
         fmt: ``deepspeed`` (ds_config.json), ``accelerate`` (YAML for ``accelerate launch``), ``fsdp`` (the FSDP keys of
             ``TrainingArguments``) or ``trainer`` (``TrainingArguments`` with the engine's section).
         auto: "auto" where the Trainer can fill a value from its own arguments.
+        as_json: JSON where YAML is usual: accelerate goes by the file's name (``load_config_from_file``).
 
     Returns:
         JSON or YAML that ends in one newline.
@@ -38,11 +39,12 @@ def write_config(plan: Plan, fmt: str, *, auto: bool = False) -> str:
     """
     if fmt not in FORMATS:
         raise ZplanError(f"unknown format {quote(fmt)}", "use --format " + ", ".join(FORMATS))
-    if fmt == "accelerate":
+    if fmt == "accelerate" and not as_json:
         import yaml
 
         return str(yaml.safe_dump(accelerate_config(plan), sort_keys=False))
     objects = {
+        "accelerate": lambda: accelerate_config(plan),
         "deepspeed": lambda: ds_config(plan, auto=auto),
         "fsdp": lambda: trainer_fsdp(plan),
         "trainer": lambda: training_arguments(plan, auto=auto),

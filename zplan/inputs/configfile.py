@@ -18,6 +18,7 @@ EXPECTED = "a ds_config.json, an accelerate YAML, a TrainingArguments JSON, or a
 _TRAINER_KEYS = frozenset(
     ("output_dir", "per_device_train_batch_size", "deepspeed", "fsdp", "fsdp_config", "gradient_checkpointing", "optim")
 )
+_ACCELERATE_KEYS = {"distributed_type", "compute_environment", "num_processes"}
 _NO_PLAN = _TRAINER_KEYS | {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu"}
 
 
@@ -45,6 +46,11 @@ def read_config_file(path: str | Path, *, name: str | None = None) -> FileWords:
         raise _a_plan(name)
     if "fp16" in config.value and isinstance(config.value["fp16"], Mapping):
         return FileWords(name=name, kind=DEEPSPEED, ds=config)
+    if _ACCELERATE_KEYS & keys and "zero_optimization" not in keys:
+        from zplan.inputs.accelerate import read_accelerate
+        from zplan.inputs.yamltext import YamlText
+
+        return read_accelerate(YamlText(name=name, value=config.value, positions=config.positions), folder=folder)
     if _TRAINER_KEYS & set(config.value) and "zero_optimization" not in config.value:
         return _trainer(config, folder)
     return FileWords(name=name, kind=DEEPSPEED, ds=config)
@@ -79,7 +85,7 @@ def _yaml(text: str, name: str, folder: Path) -> FileWords:
 
     parsed = parse_yaml_text(text, name=name, expected=EXPECTED)
     keys = set(parsed.value)
-    if keys & {"distributed_type", "compute_environment", "num_processes"}:
+    if keys & _ACCELERATE_KEYS:
         return read_accelerate(parsed, folder=folder)
     if "base_model" in keys:
         return axolotl_words(name, parsed.value, folder=folder)
