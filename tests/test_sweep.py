@@ -7,6 +7,7 @@ import json
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from importlib import import_module
 from io import StringIO
 from itertools import pairwise, product
 from pathlib import Path
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from typer.main import get_command
 
 from tests.handmade import PLAN
 from zplan.advice.sweep import LARGEST, SMALLEST, Axis, Cell, Edge, Sweep, frontier, sweep
-from zplan.cli.app import run
+from zplan.cli.app import VERBS, run
 from zplan.cli.axes import NAMES, parse_axis, sample
 from zplan.cli.grid import build_grid
 from zplan.cli.options import PlanOptions
@@ -422,3 +424,10 @@ def test_where_no_cell_runs_the_way_out_leaves_the_axes_alone(
     found = capsys.readouterr()
     assert found.out == ""
     assert says in found.err and instead in found.err
+
+
+def test_no_help_of_an_option_has_brackets() -> None:
+    """Rich takes ``[png]`` for a style and drops it, so that a command in a help would come out wrong."""
+    for verb, module in VERBS.items():
+        for option in get_command(import_module(module).app).params:
+            assert "[" not in (getattr(option, "help", None) or ""), (verb, option.name)

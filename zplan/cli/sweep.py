@@ -49,9 +49,7 @@ class SweepOptions:
     ] = None
     png: Annotated[
         str | None,
-        Option(
-            "--png", metavar="FILE", rich_help_panel=OUTPUT, help="Draw the heat map as PNG (pip install 'zplan[png]')."
-        ),
+        Option("--png", metavar="FILE", rich_help_panel=OUTPUT, help="Draw the heat map as PNG; needs CairoSVG."),
     ] = None
     force: Annotated[bool, Option("--force", rich_help_panel=OUTPUT, help="Replace an existing file.")] = False
     unit: Annotated[
