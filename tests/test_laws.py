@@ -254,13 +254,14 @@ def test_a_rank_out_of_range_is_refused(capsys: pytest.CaptureFixture[str], engi
     assert out == "" and f"--rank {gpus} does not exist" in err
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (2, 1), (1, 7), (1, 8), (3, 33)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (2, 1), (1, 7), (1, 8), (3, 33), (1, 255), (1, 256)])
 @pytest.mark.parametrize("name", ["llama-3.1-8b", "gemma-2-2b", "qwen3-0.6b", "phi-2", "gpt2", "opt-1.3b"])
 def test_no_term_is_below_nothing_with_adapters_and_few_tokens(name: str, shape: tuple[int, int]) -> None:
     # The first block's saving was once more than what the last instants of its backward held: -105,988 bytes of activations
     # for one token of Llama 3.1 8B.
     model = load_model(name)
     for engine, gpus in ((Engine.SINGLE, 1), (Engine.DDP, 2)):
-        job = Job(engine=engine, lora=Lora(rank=8), micro_batch=shape[0], seq_len=shape[1])
-        found = estimate_plan(_plan(model, job, gpus, (engine, 0, Offload.NONE)))
-        assert all(size > 0 for moment in found.moments for size in moment.terms.values())
+        for rank in (8, 256):
+            job = Job(engine=engine, lora=Lora(rank=rank), micro_batch=shape[0], seq_len=shape[1])
+            found = estimate_plan(_plan(model, job, gpus, (engine, 0, Offload.NONE)))
+            assert all(size > 0 for moment in found.moments for size in moment.terms.values())

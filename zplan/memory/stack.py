@@ -167,8 +167,8 @@ def _blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[P
 
 
 FIRST_BLOCK_TOKENS = 8
-"""With fewer tokens all of what the first block does not keep is counted: there the last instants of its backward, which hold none
-of it any more, would come out below nothing."""
+"""With fewer tokens than this, or than the adapters' rank, all of what the first block does not keep is counted: copies of adapters
+would outweigh all else, and the last instants of the block's backward, which hold none of them any more, come out below nothing."""
 
 
 def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
@@ -186,9 +186,9 @@ def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Piec
         lora=0 if job.lora is None else job.lora.rank,
         in_place=facts.own_linear,
     )
-    adapters_alone = job.lora is not None and job.checkpointing.kind == "none" and job.quantize is None
-    if adapters_alone and job.lora is not None and batch * seq >= FIRST_BLOCK_TOKENS:
-        per_token, once = first_block_saving(model.block_kinds[model.layers[0]], job.lora, mode)
+    lora = job.lora if job.checkpointing.kind == "none" and job.quantize is None else None
+    if lora is not None and batch * seq >= max(FIRST_BLOCK_TOKENS, lora.rank):
+        per_token, once = first_block_saving(model.block_kinds[model.layers[0]], lora, mode)
         stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
     return stem
 
