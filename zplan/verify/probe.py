@@ -22,15 +22,34 @@ from pathlib import Path
 from typing import Any
 
 from zplan.errors import ExitCode, ZplanError
+from zplan.verify.launch.processes import TOKEN
 from zplan.verify.saying import first_words
 
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent() -> None:
-    """Ask Linux to kill this process when the one that started it dies; elsewhere do nothing."""
+def die_with_parent(folder: Path) -> None:
+    """Ask Linux to kill this process when the one that started it dies, and end it where that is dead already."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if _orphaned(folder):
+            os._exit(int(ExitCode.INTERNAL))
+
+
+def _orphaned(folder: Path) -> bool:
+    """Whether the launch's own elastic agent, which started this rank, was gone before the rank could ask to go with it.
+
+    Whoever takes over an orphan does not carry the launch's token, which the agent does. Without an agent, or inside a job of
+    somebody else's, the command itself is the parent and carries none.
+    """
+    token = os.environ.get(TOKEN)
+    if token is None or not os.environ.get("TORCHELASTIC_ERROR_FILE", "").startswith(str(folder)):
+        return False
+    try:
+        environ = Path(f"/proc/{os.getppid()}/environ").read_bytes()
+    except OSError:
+        return True
+    return f"{TOKEN}={token}".encode() not in environ.split(b"\0")
 
 
 class Status:
@@ -67,7 +86,7 @@ def main(folder: Path) -> int:
     Returns:
         0, or the exit code of what went wrong.
     """
-    die_with_parent()
+    die_with_parent(folder)
     rank = int(os.environ.get("RANK", "0"))
     status = Status(folder, rank)
     warnings.filterwarnings("ignore")
