@@ -119,29 +119,7 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "autocast_lora sdpa",
         "mixed_lora eager",
     ),
-    "gemma": ("autocast_lora eager",),
-    "gemma2": (
-        "autocast_lora eager",
-        "autocast_lora sdpa",
-        "fp32_lora sdpa",
-        "mixed_lora sdpa",
-    ),
-    "gemma3_text": (
-        "autocast_lora eager",
-        "autocast_lora sdpa",
-        "fp32_lora sdpa",
-        "mixed_lora sdpa",
-    ),
     "glm": ("autocast_lora eager",),
-    "glm4": ("autocast_lora eager",),
-    "gpt2": (
-        "autocast_lora eager",
-        "mixed_lora eager",
-    ),
-    "gpt2+dropout=none": (
-        "autocast_lora eager",
-        "mixed_lora eager",
-    ),
     "gpt_bigcode": (
         "autocast_lora eager",
         "mixed eager",
