@@ -221,7 +221,7 @@ def _hostile(report: Report) -> Report:
         ),
         symbols={HOSTILE: 1},
         sources={"nccl": HOSTILE},
-        levers=tuple(replace(lever, change=HOSTILE, flags=HOSTILE) for lever in report.levers),
+        levers=tuple(lever._replace(change=HOSTILE, flags=HOSTILE) for lever in report.levers),
         decision=(Step(question=HOSTILE, answer=HOSTILE, because=HOSTILE),),
         recommended=HOSTILE,
         sweep=replace(sweep, axes=(named, *sweep.axes[1:])),

@@ -7,7 +7,7 @@ here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.advice import rates
 from zplan.advice.effort import efforts
@@ -18,8 +18,7 @@ from zplan.spec import ClusterSpec, Offload, OffloadTo
 from zplan.units import Unit, format_bytes, format_share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """One node of the path: what was asked, what the numbers say, and the numbers."""
 
     question: str

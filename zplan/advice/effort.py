@@ -7,16 +7,16 @@ same tokens is at least as fast on any card; where each has something less than 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
+from typing import NamedTuple
 
 from zplan.advice.traffic import collective_volume, host_volume
 from zplan.advice.work import recomputed_share
 from zplan.spec import Plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
+class Effort(NamedTuple):
     """Work beside forward and backward, per optimizer step."""
 
     sent: float

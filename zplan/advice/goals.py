@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+from typing import NamedTuple
 
 from zplan.advice.outcome import Priced, SearchResult
 from zplan.advice.reach import fewest_gpus, gpu_counts, longest_sequence, something_fits
@@ -25,8 +26,7 @@ class Goal(str, Enum):
     CHEAPEST = "cheapest"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A question that a goal was turned into, and the answer in words; None where nothing reaches it."""
 
     question: Question

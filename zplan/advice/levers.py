@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from zplan.advice.outcome import verdict
 from zplan.advice.reach import SEQ_STEP, more_gpus
@@ -17,8 +18,7 @@ from zplan.spec import Checkpointing, Engine, Lora, Loss, Offload, Plan, Quantiz
 LORA_RANK = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lever:
+class Lever(NamedTuple):
     """One change."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.advice.space import Strategy, place_of
 from zplan.advice.timing import StepTime
@@ -11,8 +11,7 @@ from zplan.memory.moments import Estimate
 from zplan.spec import Job, ModelSpec, Offload, Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Priced:
+class Priced(NamedTuple):
     """One plan with its memory and time."""
 
     plan: Plan
@@ -31,8 +30,7 @@ class Priced:
         return (self.plan.cluster.gpu_capacity_bytes or 0) - self.high_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What the search of one strategy found."""
 
     strategy: Strategy
@@ -44,8 +42,7 @@ class Outcome:
     """Why nothing was priced."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """All strategies."""
 
     outcomes: tuple[Outcome, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.advice.decision import Step, decide, shortfall
 from zplan.advice.goals import Goal, Target, aim
@@ -15,16 +15,14 @@ from zplan.spec import ModelSpec
 from zplan.units import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A way that does not fit."""
 
     plan: Priced
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(NamedTuple):
     """The whole answer."""
 
     goal: Goal

@@ -19,8 +19,7 @@ from zplan.memory.params import layout
 from zplan.spec import Attention, ClusterSpec, Engine, GpuSpec, Job, ModelSpec, Offload, Plan, Precision, Quantize
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepTime:
+class StepTime(NamedTuple):
     """Predicted time of one optimizer step."""
 
     step_seconds: float

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from zplan.advice.levers import LORA_RANK
 from zplan.advice.outcome import Priced, fits
@@ -13,8 +14,7 @@ from zplan.memory.verdict import peak_per_node_bytes
 from zplan.spec import Engine, Lora, Loss, Precision, Quantize
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayOut:
+class WayOut(NamedTuple):
     """One way to make the job run where nothing fits."""
 
     name: str
@@ -79,7 +79,7 @@ def _different(question: Question) -> Iterator[WayOut | None]:
     if length is not None and length < job.seq_len:
         changed = replace(question, base=replace(base, job=replace(job, seq_len=length)))
         way = _try("seq_len", f"sequences of at most {length:,} tokens", f"--seq-len {length}", changed)
-        yield None if way is None else replace(way, value=length)
+        yield None if way is None else way._replace(value=length)
     yield from _smaller_states(question)
     if job.lora is None:
         lora = replace(job, lora=Lora(rank=LORA_RANK))

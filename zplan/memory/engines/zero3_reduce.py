@@ -183,18 +183,19 @@ def _leaf(piece: Piece, order: tuple[int, ...]) -> dict[int, tuple[tuple[int, ..
 @lru_cache(maxsize=1024)
 def with_reduction(gathered: Track, grads: Track, groups: Layout, orders: GradOrders) -> Track:
     """Gathered parameters while a module runs and gradients that wait meanwhile; the reduction at each hand-over of a gradient."""
+    sums: _Sums = {}
 
     def merged(
         levels: dict[StateKey, Level], found: dict[StateKey, Level], tensors: tuple[Tensor, ...], order: tuple[int, ...]
     ) -> dict[StateKey, Level]:
         one = {key: layer_levels([(0, value)]) for key, value in levels.items()}
         waits = {key: layer_levels([(0, value)]) for key, value in found.items()}
-        return {key: value.values[0] for key, value in _merged(one, waits, tensors, order).items()}
+        return {key: value.values[0] for key, value in _merged(one, waits, tensors, order, sums).items()}
 
     blocks = []
     for variant, per_state in enumerate(gathered.blocks):
         tensors = groups.kinds[orders.variant_kinds[variant]].tensors
-        blocks.append(_merged(per_state, grads.blocks[variant], tensors, orders.variants[variant]))
+        blocks.append(_merged(per_state, grads.blocks[variant], tensors, orders.variants[variant], sums))
     return Track(
         "module",
         merged(dict(gathered.stem), dict(grads.stem), groups.stem.tensors, orders.stem),
@@ -208,6 +209,7 @@ def _merged(
     found: Mapping[StateKey, LayerLevels],
     tensors: tuple[Tensor, ...],
     order: tuple[int, ...],
+    sums: _Sums,
 ) -> dict[StateKey, LayerLevels]:
     """The same for one piece in all of its layers."""
     out: dict[StateKey, LayerLevels] = dict(levels) | _after_first(levels)
@@ -223,20 +225,34 @@ def _merged(
             counts = range(1)
             if isinstance(key, str) and key.endswith(LATER):
                 counts = spans.get(key.removesuffix(LATER), range(max(waiting) + 1))
-            out[key] = _plus(one, [waiting[count] for count in counts if count in waiting])
+            out[key] = _plus(one, [waiting[count] for count in counts if count in waiting], sums)
     for key, value in found.items():
         if isinstance(key, tuple):
             running = dict((_running(levels, tensors[key[0]]) or outside).points)
             handed = {index: during.total for index, during in value.points}
             held = [(index, running.get(index, known)) for index, known in outside.points]
-            out[key] = layer_levels([(i, plus(v, TermKey.UNSHARDED_GRADS, handed.get(i, 0))) for i, v in held])
+            out[key] = layer_levels([(i, _added(v, handed.get(i, 0), sums)) for i, v in held])
     return out
 
 
-def _plus(levels: LayerLevels, sizes: Sequence[Mapping[int, int]]) -> LayerLevels:
+def _plus(levels: LayerLevels, sizes: Sequence[Mapping[int, int]], sums: _Sums) -> LayerLevels:
     """Levels and the most that waits beside them, layer by layer."""
     more = {index: max((one.get(index, 0) for one in sizes), default=0) for index, _ in levels.points}
-    return layer_levels([(index, plus(value, TermKey.UNSHARDED_GRADS, more[index])) for index, value in levels.points])
+    return layer_levels([(index, _added(value, more[index], sums)) for index, value in levels.points])
+
+
+_Sums = dict[tuple[int, int], tuple[Level, Level]]
+"""Levels with more gradients, by level (identity; it is kept with them) and bytes: most layers hold the same."""
+
+
+def _added(value: Level, size: int, sums: _Sums) -> Level:
+    """A level with gradients that wait."""
+    if not size:
+        return value
+    known = sums.get((id(value), size))
+    if known is None:
+        known = sums[id(value), size] = value, plus(value, TermKey.UNSHARDED_GRADS, size)
+    return known[1]
 
 
 @lru_cache(maxsize=1024)
