@@ -1,7 +1,8 @@
 """How fast zplan starts, and how many plans it prices.
 
 ``cold_ratio``: whole process of ``zplan estimate --params 7B --gpus 8 --gpu-mem 80 --json`` over whole process of
-importing what it is built with (typer, rich, pydantic), median of alternating runs. ``plans_per_second``: ``estimate``
+importing what it is built with (typer, rich, pydantic), median of alternating runs; ``recommend_ratio`` the same of
+``zplan recommend --params 7B --gpus 8 --gpu a100-80g --json``. ``plans_per_second``: ``estimate``
 over plans that all differ, per second of one core's time. ``search_seconds``: a whole search, with nothing cached, and
 in ``search_plans`` how many plans it decides.
 
@@ -27,6 +28,7 @@ from typing import Any
 RUNS = 20
 FLOOR = ("-c", "import typer, rich.console, rich.table, pydantic")
 ESTIMATE = ("estimate", "--params", "7B", "--gpus", "8", "--gpu-mem", "80", "--json")
+RECOMMEND = ("recommend", "--params", "7B", "--gpus", "8", "--gpu", "a100-80g", "--json")
 
 
 def zplan_command() -> tuple[str, ...]:
@@ -42,9 +44,9 @@ def seconds(command: tuple[str, ...], environment: dict[str, str]) -> float:
     return perf_counter() - start
 
 
-def cold_start(runs: int = RUNS) -> tuple[float, float]:
-    """Median seconds of the estimate and of the imports, run in turns so that a busy machine slows both."""
-    commands = ((*zplan_command(), *ESTIMATE), (sys.executable, *FLOOR))
+def cold_start(runs: int = RUNS) -> tuple[float, float, float]:
+    """Median seconds of the estimate, a recommendation and the imports, run in turns so that a busy machine slows all."""
+    commands = ((*zplan_command(), *ESTIMATE), (*zplan_command(), *RECOMMEND), (sys.executable, *FLOOR))
     with TemporaryDirectory() as bytecode:
         # As installed: pip compiles what it installs, an editable install compiles at the first run.
         environment = {**os.environ, "ZPLAN_NO_CACHE": "1", "PYTHONPYCACHEPREFIX": bytecode}
@@ -52,7 +54,8 @@ def cold_start(runs: int = RUNS) -> tuple[float, float]:
         for command in commands:
             seconds(command, environment)
         times = [[seconds(command, environment) for command in commands] for _ in range(runs)]
-    return median(pair[0] for pair in times), median(pair[1] for pair in times)
+    ours, advice, floor = (median(one) for one in zip(*times, strict=True))
+    return ours, advice, floor
 
 
 def plans() -> list[Any]:
@@ -126,17 +129,23 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--runs", type=int, default=RUNS, help="processes of each kind")
     arguments = parser.parse_args()
-    ours, floor = cold_start(arguments.runs)
+    ours, advice, floor = cold_start(arguments.runs)
     per_second, priced = throughput()
     searched, decided, looked_at = search_speed()
     result: dict[str, Any] = {
         "cold_ratio": round(ours / floor, 3),
+        "recommend_ratio": round(advice / floor, 3),
         "plans_per_second": round(per_second),
         "search_seconds": round(searched, 4),
         "search_plans": decided,
         "search_plans_priced": looked_at,
         "dryrun": dryrun(),
-        "cold_seconds": {"zplan": round(ours, 4), "imports": round(floor, 4), "runs": arguments.runs},
+        "cold_seconds": {
+            "zplan": round(ours, 4),
+            "recommend": round(advice, 4),
+            "imports": round(floor, 4),
+            "runs": arguments.runs,
+        },
         "plans_priced": priced,
     }
     if arguments.json:
@@ -144,6 +153,7 @@ def main() -> None:
         return
     cold = f"{result['cold_ratio']:.2f} of importing typer, rich and pydantic ({floor * 1000:.0f} ms)"
     print(f"start:  {ours * 1000:.0f} ms, {cold}")
+    print(f"recommend: {advice * 1000:.0f} ms, {result['recommend_ratio']:.2f} of it")
     print(f"search: {searched * 1000:.0f} ms for {decided:,} plans, {looked_at:,} of them priced")
     for name, took in result["dryrun"].items():
         print(f"dry run of {name}: {took['seconds']:.1f} s, {took['peak_gib']:.2f} GiB")
