@@ -17,7 +17,7 @@ from zplan.memory.engines.walk import GradOrders, backward_track, piece_offsets
 from zplan.memory.engines.zero3_plus import quantized_reduction_bytes
 from zplan.memory.moments import TermKey
 from zplan.memory.params import Layout, Piece, Tensor
-from zplan.memory.sharding import zero3_partition_numel
+from zplan.memory.sharding import share, zero3_partition_numel
 from zplan.memory.timeline import LATER, NOTHING, LayerLevels, Level, StateKey, Track, layer_levels, own_backward, plus
 
 NORM_SLICE_NUMEL = 250_000_000
@@ -53,7 +53,7 @@ class _Bucket:
             copy = quantized_reduction_bytes(self.numels, matrices, self.ranks, self.element_bytes)
         # Gradients that are kept in fp32 are all cast when they come out of the reduce-scatter (``__avg_scatter_grads``).
         wide = self.kept_bytes != self.element_bytes
-        parts = self.kept_bytes * sum(padded) // self.ranks if wide else copy
+        parts = self.kept_bytes * share(sum(padded), self.ranks) if wide else copy
         copy += parts if wide else 0
         if self.offload and padded:
             # A partition that goes to the host is first added up on the GPU (``partition_grads``); its norm is taken slice by
