@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 import yaml
+
+from zplan.memory import runtime
+from zplan.units import GIB
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 DATA: dict[str, Any] = yaml.safe_load((BENCHMARKS / "data" / "outside.yaml").read_text(encoding="utf-8"))
@@ -18,7 +22,7 @@ MOST_GIB = 8.0
 AGREE_GIB = 0.3
 
 sys.path.insert(0, str(BENCHMARKS))
-from outside import era, outside_gib, ranks, table  # noqa: E402
+from outside import era, outside_gib, ranges, ranks, table  # noqa: E402
 
 
 def _rows() -> list[Any]:
@@ -75,3 +79,38 @@ def test_table_of_two() -> None:
         {**row, "total_gib": 15.90, "free_gib": 0.30, "reserved_gib": 14.60},
     ]
     assert ("T4", "1", "<2", "2", "0.40", "0.70", "1.00") in table(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "of"), [("any", "ANY"), ("pcie", "PCIE"), ("nvlink", "NVLINK"), ("nvlink_4", "NVLINK_4")]
+)
+def test_the_estimate_takes_its_ranges_from_here(kind: str, of: str) -> None:
+    taken: runtime.Outside = getattr(runtime, of)
+    found = ranges(ROWS)[kind]
+    one, several = found["1"], found["several"]
+    assert f"{one[0]} of one process and {several[0]} of several ranks" in taken.context.source
+    context, nccl = taken.context, taken.nccl
+    # Printed to 0.01 GiB; the least of one process is not above that of several ranks, whose processes have a context, too.
+    assert context.low / GIB == pytest.approx(min(one[1], several[1]), abs=0.005)
+    assert (context.expected / GIB, context.high / GIB) == pytest.approx(one[2:], abs=0.0051)
+    sums = tuple((before + after) / GIB for before, after in zip(context[:3], nccl[:3], strict=True))
+    assert sums == pytest.approx(several[1:], abs=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("ranks_told", "name", "outside"), [("several", "_FSDP1", runtime.NVLINK), ("1", "_SINGLE", runtime.NVLINK)]
+)
+def test_slack_is_what_is_left_of_nvidia_smi(ranks_told: str, name: str, outside: runtime.Outside) -> None:
+    """Of the runs of fms-acceleration, all on A100-80GB, that print both figures."""
+    measured = yaml.safe_load((BENCHMARKS / "data" / "measured.yaml").read_text(encoding="utf-8"))
+    held = outside.context.expected + (outside.nccl.expected if ranks_told == "several" else 0)
+    shares = sorted(
+        (row["extra"]["nvidia_smi_mib"] * 2**20 - row["measured"]["value"] - held) / row["measured"]["value"]
+        for row in measured
+        if (row.get("extra") or {}).get("nvidia_smi_mib")
+        and (row["measured"] or {}).get("kind_class") == "allocated"
+        and (row["n_gpus"] > 1) == (ranks_told == "several")
+    )
+    taken = getattr(runtime, name)
+    assert f"{len(shares)} runs" in taken.source
+    assert taken[:3] == pytest.approx((shares[0], median(shares), shares[-1]), abs=0.0006)

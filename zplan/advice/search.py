@@ -30,7 +30,7 @@ from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.facts import job_facts
 from zplan.memory.moments import Estimate, TermKey
-from zplan.memory.runtime import most_allocated_bytes
+from zplan.memory.runtime import most_allocated_bytes, outside_of
 from zplan.memory.shapes import stored_line
 from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, Offload, Plan
 
@@ -119,7 +119,9 @@ class _Search:
         # Blocks keep the same whatever the loss; whole logits have the simplest code.
         code = job_facts(replace(job, loss=Loss.STANDARD)).code
         per_token, once = stored_line(base.model, code, job.seq_len)
-        room = most_allocated_bytes(engine, base.world_size, capacity, job.stage, sure=sure)
+        room = most_allocated_bytes(
+            engine, base.world_size, capacity, job.stage, sure=sure, outside=outside_of(base.cluster)
+        )
         room -= states[job.deepspeed.offload_ratio] + once
         return [one for one in pairs if per_token * one[0] * job.seq_len <= room]
 

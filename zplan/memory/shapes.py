@@ -14,7 +14,7 @@ from zplan.memory.envelope import Line
 from zplan.memory.facts import CodeFacts
 from zplan.memory.lines import Lines, draw_lines
 from zplan.memory.peaks import end_best, pass_peak
-from zplan.memory.runtime import flash_scratch_bytes
+from zplan.memory.runtime import attention_scratch_bytes
 from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_stack, build_stem
 from zplan.memory.timeline import Track
 from zplan.spec import Attention, ModelSpec
@@ -65,7 +65,7 @@ class ByLines:
         self._batch, self._tokens = batch, batch * seq
         stem = build_stem(model, facts, batch, seq)
         self.inputs_bytes = INPUT_BYTES_PER_TOKEN * batch * seq
-        self.scratch_bytes = flash_scratch_bytes(model, facts.job.attention, batch, seq)
+        self.scratch_bytes = attention_scratch_bytes(model, facts.job.attention, batch, seq)
         self._frames = lines.frames[0] * self._tokens + lines.frames[1] + stem.frame_bytes
         self._below = (self.inputs_bytes + held_bytes(stem, False), self.inputs_bytes + held_bytes(stem, True))
         """What is beside each direction's instants."""
@@ -101,6 +101,10 @@ class ByLines:
 BatchShape = ByStack | ByLines
 
 
+MAY_BE_LINEAR = (Attention.FLASH, Attention.MATH)
+"""Kernels without a mask, whose code may be linear in tokens; the last is not where heads are grouped."""
+
+
 class _Drawn:
     """A model's lines, once they are worth drawing; by whether lengths need padding."""
 
@@ -111,7 +115,7 @@ class _Drawn:
         self._lines: dict[bool, Lines | None] = {}
 
     def lines(self, seq: int) -> Lines | None:
-        if attention_of(self._model, self._facts.job, seq) is not Attention.FLASH:
+        if attention_of(self._model, self._facts.job, seq) not in MAY_BE_LINEAR:
             return None
         self._asked += 1
         if self._asked <= FEW:
@@ -155,6 +159,6 @@ def stored_line(model: ModelSpec, facts: CodeFacts, seq: int) -> Line:
     Returns:
         Nothing (0, 0) where it is no line.
     """
-    flash = attention_of(model, facts.job, seq) is Attention.FLASH
-    lines = draw_lines(model, facts, seq) if flash else None
+    linear = attention_of(model, facts.job, seq) in MAY_BE_LINEAR
+    lines = draw_lines(model, facts, seq) if linear else None
     return (0, 0) if lines is None else lines.stored
