@@ -18,11 +18,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fit import leave_one_source_out
+from fit import Known, leave_one_source_out
 from rows import Skipped, load_rows, row_plan
 from rowwords import UNREADABLE, section, wrong_kind
 
 from zplan.advice.timing import step_time
+from zplan.advice.work import Kernels
 from zplan.spec import Plan
 
 SAME_SPEED = 0.01
@@ -40,6 +41,7 @@ class Answer:
     bound_by: str
     plan: Plan
     replicas: int
+    kernels: Kernels
 
     @property
     def error(self) -> float:
@@ -81,7 +83,7 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     measured = measured_rate(row, made.plan)
     if isinstance(measured, str):
         return Skipped(id=made.id, why=measured)
-    time = step_time(made.plan, replicas=made.replicas)
+    time = step_time(made.plan, replicas=made.replicas, kernels=made.kernels)
     if time is None:
         return Skipped(id=made.id, why="no card")
     share = time.hardware_flops_share * measured / time.tokens_per_second_per_gpu
@@ -97,6 +99,7 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
         bound_by=time.bound_by,
         plan=made.plan,
         replicas=made.replicas,
+        kernels=made.kernels,
     )
 
 
@@ -122,9 +125,15 @@ def percentile(values: list[float], share: float) -> float | None:
     return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))] if ordered else None
 
 
-def report(path: Path | None) -> dict[str, Any]:
-    """The whole answer."""
-    rows = [row for row in load_rows(path) if section(row, "throughput").get("value")]
+def timed_rows(*paths: Path) -> list[dict[str, Any]]:
+    """Rows with a throughput."""
+    rows = [row for path in paths or (None,) for row in load_rows(path)]
+    return [row for row in rows if section(row, "throughput").get("value")]
+
+
+def report(*paths: Path) -> dict[str, Any]:
+    """The whole answer, over the rows of some files; over the project's own where none is named."""
+    rows = timed_rows(*paths)
     results = [answer(row) for row in rows]
     answers = [one for one in results if isinstance(one, Answer)]
     errors = [abs(one.error) for one in answers]
@@ -141,7 +150,7 @@ def report(path: Path | None) -> dict[str, Any]:
         "pairs": pairs,
         "pairs_right": right,
         "leave_one_source_out": leave_one_source_out(
-            [(one.source, one.plan, one.replicas, one.measured) for one in answers]
+            [Known(one.source, one.plan, one.replicas, one.measured, one.kernels) for one in answers]
         ),
         "why_unanswered": dict(Counter(why_kind(one.why) for one in results if isinstance(one, Skipped)).most_common()),
         "core": _figures([one for one in answers if one.id in core]),
@@ -174,11 +183,13 @@ def _figures(answers: list[Answer]) -> dict[str, Any]:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, help="YAML with rows like benchmarks/data/measured.yaml")
+    parser.add_argument(
+        "--data", type=Path, nargs="+", default=[], help="YAML files with rows like benchmarks/data/measured.yaml"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--all", action="store_true", help="also every row")
     options = parser.parse_args()
-    result = report(options.data)
+    result = report(*options.data)
     if options.json:
         print(json.dumps(result, indent=2))
         return
@@ -195,9 +206,7 @@ def main() -> None:
     for why, count in result["why_unanswered"].items():
         print(f"  {count:3d} not answered: {why}")
     if options.all:
-        for row in load_rows(options.data):
-            if not section(row, "throughput").get("value"):
-                continue
+        for row in timed_rows(*options.data):
             one = answer(row)
             if isinstance(one, Answer):
                 print(f"  {one.error:+7.1%}  {one.predicted:9.0f}  {one.measured:9.0f}  {one.bound_by:8s} {one.id}")

@@ -47,7 +47,7 @@ def test_constants_that_explain_the_other_sources_are_found() -> None:
     true = {"IN_TRAINING": 0.74, "TILE": 256.0, "MEMORY_SHARE": 0.7}
     plans = [_plan(micro, card) for micro in (1, 4, 16) for card in ("a100-80g", "h100-80g", "rtx-4090-24g")]
     with fit.constants(true):
-        rows = [(f"source {i % 3}", plan, 1, _rate(plan)) for i, plan in enumerate(plans)]
+        rows = [fit.Known(f"source {i % 3}", plan, 1, _rate(plan)) for i, plan in enumerate(plans)]
     found = fit.leave_one_source_out(rows)
     assert found["n"] == len(plans)
     assert found["median"] == pytest.approx(0, abs=1e-9)
@@ -57,11 +57,11 @@ def test_constants_that_explain_the_other_sources_are_found() -> None:
 
 def test_a_source_has_no_say_in_its_own_constants() -> None:
     plans = [_plan(micro) for micro in (1, 2, 4, 8)]
-    rows = [("honest", plan, 1, _rate(plan)) for plan in plans]
-    odd = [("odd", plan, 1, 10 * _rate(plan)) for plan in plans]
+    rows = [fit.Known("honest", plan, 1, _rate(plan)) for plan in plans]
+    odd = [fit.Known("odd", plan, 1, 10 * _rate(plan)) for plan in plans]
     with_odd, without = (
         fit.leave_one_source_out(rows + odd),
-        fit.leave_one_source_out([*rows, ("odd", plans[0], 1, 1.0)]),
+        fit.leave_one_source_out([*rows, fit.Known("odd", plans[0], 1, 1.0)]),
     )
     assert with_odd["sources"]["odd"]["constants"] == without["sources"]["odd"]["constants"]
     assert with_odd["sources"]["odd"]["median"] > 0.8

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.find import module_of
 from zplan.memory.attention import asked, writes_scores
-from zplan.spec import Job, Lora, ModelSpec, WeightKind
+from zplan.spec import Job, Lora, Loss, ModelSpec, WeightKind
 
 LAYER_NORM_FAMILIES = frozenset(
     {
@@ -61,6 +61,25 @@ ADAPTER_BYTES_IN, ADAPTER_BYTES_OUT = 7, 8
 NF4_BYTES = 2.53
 """Reading a 4-bit weight and writing its 16-bit copy, per element (bitsandbytes dequantises before every matmul)."""
 INT8_BYTES = 3.0
+GPTQ_BYTES = 16.5
+"""Unpacking a 4-bit GPTQ weight op by op, as AutoGPTQ does without its own kernels: shift 0.5+4, cast 4+1, mask 1+1, zeros 1+1,
+scales 1+2 (``auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py``)."""
+
+
+class Kernels(NamedTuple):
+    """How the code that ran differs from what a plan stands for; known of published runs, not of runs to come."""
+
+    flash: int | None = None
+    """Generation of flash attention; None: whatever torch or transformers pick today."""
+    fused: bool = False
+    """Norms, rotary positions and gated activations in one kernel each (Liger, Transformer Engine, Apex) without compiling."""
+    unpacked_gptq: bool = False
+    """4-bit weights are GPTQ's, unpacked op by op."""
+    loose_optimizer: bool = False
+    """The optimizer runs op by op, whatever its name."""
+
+
+PLAIN = Kernels()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +175,10 @@ def _add_experts(
     found[key] = found.get(key, 0) + layers * experts
 
 
-def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job) -> float:
+def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job, kernels: Kernels = PLAIN) -> float:
     """Bytes through elementwise kernels in one block's forward, per token."""
     h, a, k, d = model.hidden_size, model.num_heads, model.num_kv_heads, model.head_dim
-    fused = job.compile
+    fused = job.compile or kernels.fused
     eager_norm = LAYER_NORM_BYTES if model.family in LAYER_NORM_FAMILIES else RMS_NORM_BYTES
     norm = FUSED_NORM_BYTES if fused else eager_norm
     rotary = 0 if model.family in UNROTATED_FAMILIES else (FUSED_ROTARY_BYTES if fused else ROTARY_BYTES)
@@ -168,7 +187,7 @@ def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job) -> float:
         activation = PLAIN_ACTIVATION_BYTES
     else:
         activation = FUSED_GATED_BYTES if fused else GATED_BYTES
-    residual = 2 * h * (FUSED_RESIDUAL_BYTES if fused else RESIDUAL_BYTES)
+    residual = 2 * h * (FUSED_RESIDUAL_BYTES if job.compile else RESIDUAL_BYTES)
     routing = ROUTING_BYTES * h * model.experts_per_token
     heads = (a + k) * d * rotary + 2 * (a + k) * d * ATTENTION_IO_BYTES
     return float(norm * shape.norm_elements + residual + heads + routing + activation * f)
@@ -205,8 +224,32 @@ def attention_work(model: ModelSpec, job: Job) -> AttentionWork:
     return AttentionWork(fused, held, scores)
 
 
+class Again(NamedTuple):
+    """Shares of the blocks' forward that backward computes once more."""
+
+    matmul: float
+    attention: float
+    elementwise: float
+
+
+def computed_again(model: ModelSpec, job: Job) -> Again:
+    """What checkpointing costs, by kind of kernel.
+
+    ``selective`` recomputes attention alone. ``selective-op`` keeps the outputs of attention and of every second matrix
+    product; the other products, and every norm, rotation and activation, run twice (torchtitan
+    ``distributed/activation_checkpoint.py``).
+    """
+    kind = job.checkpointing.kind
+    if kind == "selective":
+        return Again(0.0, 1.0, 0.0)
+    if kind == "selective-op":
+        return Again(0.5, 0.0, 1.0)
+    share = recomputed_share(model, job)
+    return Again(share, share, share)
+
+
 def recomputed_share(model: ModelSpec, job: Job) -> float:
-    """Share of the blocks whose forward runs again in backward."""
+    """Share of the blocks that are checkpointed as a whole, and whose forward runs again in backward."""
     kind = job.checkpointing.kind
     if kind == "full":
         return 1.0
@@ -218,8 +261,9 @@ def recomputed_share(model: ModelSpec, job: Job) -> float:
 def loss_bytes(model: ModelSpec, job: Job) -> float:
     """Bytes through the loss head's elementwise kernels, forward and backward, per token.
 
-    Chunked and fused losses save memory, not time: what they spare in traffic their small matmuls cost again.
-    Published runs that change nothing else are within 2 % of each other (3300 and 3288 tokens/s for Llama-3-8B on an
-    A100, foundation-model-stack/fms-acceleration@876e2ed).
+    A fused kernel reads the logits and writes their gradient in place; that the linear layer is fused too saves memory, not
+    time: published runs that change nothing else are within 2 % of each other (3300 and 3288 tokens/s for Llama-3-8B on an
+    A100, foundation-model-stack/fms-acceleration@876e2ed). Chunks run the plain kernels one after the other.
     """
-    return float(model.vocab_size * (FUSED_LOGITS_BYTES if job.compile else LOGITS_BYTES))
+    fused = job.compile or job.loss in (Loss.FUSED, Loss.IN_PLACE)
+    return float(model.vocab_size * (FUSED_LOGITS_BYTES if fused else LOGITS_BYTES))
