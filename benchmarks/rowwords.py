@@ -58,6 +58,7 @@ def kernels_of(row: Row) -> Kernels:
     return Kernels(
         flash=None if found is None else 1 if found[1] else 3 if found[2] else 2,
         fused=re.search(r"liger kernels|foak|fused norm\b|transformer engine", said) is not None,
+        fused_loss=re.search(r"fused|liger|cut ?cross", text(row, "ce")) is not None,
         unpacked_gptq="gptq" in quant and "accelerated" not in said,
         loose_optimizer="for-loop" in text(row, "optimizer"),
     )

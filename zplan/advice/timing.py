@@ -96,13 +96,15 @@ def _compute(
     width = 2 if job.precision is Precision.FP32 else 1
     passes = 1 + work.BACKWARD + again.elementwise
     moved = model.num_layers * tokens * work.block_elementwise_bytes(model, shape, job, kernels) * passes * width
-    moved += tokens * work.loss_bytes(model, job)
+    moved += tokens * work.loss_bytes(model, job, kernels)
     per_score = work.EAGER_SCORE_BYTES if eager else work.MATH_SCORE_BYTES
     moved += own.scores * per_score * (1 + work.BACKWARD + again.attention)
-    moved += tokens * passes * (shape.adapter_in * work.ADAPTER_BYTES_IN + shape.adapter_out * work.ADAPTER_BYTES_OUT)
+    moved += tokens * passes * work.adapter_bytes(shape, job)
     moved += shape.linear_numel * _dequantized_bytes(job, again.matmul, kernels)
     elementwise = moved / rates.memory_rate(gpu)
     launch = _launch_seconds(model, shape, job, 2 + again.elementwise)
+    if kernels.unpacked_gptq:
+        launch += work.linears(shape) * (1 + again.matmul) * work.GPTQ_LAUNCHES * rates.LAYER_LAUNCH
     inside = own.fused_flops + own.score_flops
     return Compute(matmul, attention, elementwise, launch, flops + 3.0 * inside, repeated + again.attention * inside)
 
@@ -187,10 +189,19 @@ def _around(
     grad_accum: int,
     replicas: int,
     kernels: work.Kernels = work.PLAIN,
-) -> tuple[Traffic, float]:
-    """What no batch shape changes: traffic but for offloaded checkpoints, and seconds of the optimizer."""
+) -> tuple[Traffic, float, float]:
+    """What no batch shape changes: traffic but for offloaded checkpoints, seconds of the optimizer, and of launching gathers."""
     plan = Plan(model=model, cluster=cluster, job=replace(facts.job, grad_accum=grad_accum))
-    return traffic(plan, replicas), _optimizer_seconds(plan, gpu, kernels)
+    return traffic(plan, replicas), _optimizer_seconds(plan, gpu, kernels), _gather_launches(plan)
+
+
+def _gather_launches(plan: Plan) -> float:
+    """Seconds in which stage 3 launches a micro-step's gathers, one per module and pass; nothing to gather on one GPU."""
+    job, shape = plan.job, work.model_shape(plan.model, plan.job.lora)
+    if job.engine is not Engine.DEEPSPEED or job.stage != 3 or plan.cluster.gpus == 1:
+        return 0.0
+    passes = 2 + work.computed_again(plan.model, job).elementwise
+    return shape.modules * passes * rates.STAGE3_GATHER
 
 
 def forget() -> None:
@@ -216,7 +227,7 @@ def step_time(plan: Plan, *, replicas: int = 1, kernels: work.Kernels = work.PLA
     batch = (job.micro_batch, job.seq_len, job.grad_accum)
     parts, hidden = _timed(plan.model, plan.cluster, gpu, facts, batch, replicas, kernels)
     compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len, kernels)
-    moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas, kernels)
+    moved, _, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas, kernels)
     seconds = sum(parts.values())
     peak = rates.peak_flops(gpu, job.precision)
     return StepTime(
@@ -261,9 +272,9 @@ def _timed(
     """Seconds by cause, and the seconds that stay hidden."""
     micro_batch, seq_len, grad_accum = batch
     compute = _compute(model, gpu, _code_of(facts), micro_batch, seq_len, kernels)
-    moved, optimizer = _around(model, cluster, gpu, facts, grad_accum, replicas, kernels)
+    moved, optimizer, gathers = _around(model, cluster, gpu, facts, grad_accum, replicas, kernels)
     copies = checkpoint_copies(model, gpu, facts.job, batch) if facts.job.checkpointing.offloaded else 0.0
-    return _parts(compute, moved, copies, grad_accum, optimizer)
+    return _parts(compute._replace(launch=compute.launch + gathers), moved, copies, grad_accum, optimizer)
 
 
 def _parts(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.find import module_of
 from zplan.memory.attention import asked, writes_scores
-from zplan.spec import Job, Lora, Loss, ModelSpec, WeightKind
+from zplan.spec import Job, Lora, ModelSpec, WeightKind
 
 LAYER_NORM_FAMILIES = frozenset(
     {
@@ -56,14 +56,17 @@ BACKWARD = 2
 LOGITS_BYTES, FUSED_LOGITS_BYTES = 36, 10
 """Per logit, forward and backward: 2 + (2+4) + (4+4) + 4 in forward, (4+4) + (4+2) + 2+2 in backward; one kernel when
 fused."""
-ADAPTER_BYTES_IN, ADAPTER_BYTES_OUT = 7, 8
-"""LoRA per input element: dropout 2+2+1 and a read; per output element: write 2, scale and add 2+2+2."""
+ADAPTER_BYTES_IN, ADAPTER_DROPOUT_BYTES, ADAPTER_BYTES_OUT, FUSED_ADAPTER_BYTES_OUT = 2, 5, 8, 4
+"""LoRA per input element: a read, and dropout 2+2+1; per output element: write 2, scale and add 2+2+2; one sum when fused."""
 NF4_BYTES = 2.53
 """Reading a 4-bit weight and writing its 16-bit copy, per element (bitsandbytes dequantises before every matmul)."""
 INT8_BYTES = 3.0
 GPTQ_BYTES = 16.5
 """Unpacking a 4-bit GPTQ weight op by op, as AutoGPTQ does without its own kernels: shift 0.5+4, cast 4+1, mask 1+1, zeros 1+1,
 scales 1+2 (``auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py``)."""
+
+GPTQ_LAUNCHES = 0.4
+"""Its ten kernels, beside the 25 or so that one block launches in forward."""
 
 
 class Kernels(NamedTuple):
@@ -73,6 +76,8 @@ class Kernels(NamedTuple):
     """Generation of flash attention; None: whatever torch or transformers pick today."""
     fused: bool = False
     """Norms, rotary positions and gated activations in one kernel each (Liger, Transformer Engine, Apex) without compiling."""
+    fused_loss: bool = False
+    """One kernel from logits to their gradient."""
     unpacked_gptq: bool = False
     """4-bit weights are GPTQ's, unpacked op by op."""
     loose_optimizer: bool = False
@@ -156,6 +161,11 @@ def model_shape(model: ModelSpec, lora: Lora | None) -> Shape:
     )
 
 
+def linears(shape: Shape) -> float:
+    """Linear layers in all blocks."""
+    return sum(matmul.count for matmul in shape.matmuls if matmul.in_block)
+
+
 def _per_head(model: ModelSpec, width: int) -> int:
     """How often a norm of this width runs per token: query and key norms run once per head."""
     return model.num_heads if width == model.head_dim and width != model.hidden_size else 1
@@ -191,6 +201,15 @@ def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job, kernels: K
     routing = ROUTING_BYTES * h * model.experts_per_token
     heads = (a + k) * d * rotary + 2 * (a + k) * d * ATTENTION_IO_BYTES
     return float(norm * shape.norm_elements + residual + heads + routing + activation * f)
+
+
+def adapter_bytes(shape: Shape, job: Job) -> float:
+    """Bytes through the adapters' elementwise kernels in forward, per token."""
+    if job.lora is None:
+        return 0.0
+    into = ADAPTER_BYTES_IN + (ADAPTER_DROPOUT_BYTES if job.lora.dropout else 0)
+    out = FUSED_ADAPTER_BYTES_OUT if job.compile else ADAPTER_BYTES_OUT
+    return float(shape.adapter_in * into + shape.adapter_out * out)
 
 
 class AttentionWork(NamedTuple):
@@ -258,12 +277,12 @@ def recomputed_share(model: ModelSpec, job: Job) -> float:
     return 0.0
 
 
-def loss_bytes(model: ModelSpec, job: Job) -> float:
+def loss_bytes(model: ModelSpec, job: Job, kernels: Kernels = PLAIN) -> float:
     """Bytes through the loss head's elementwise kernels, forward and backward, per token.
 
-    A fused kernel reads the logits and writes their gradient in place; that the linear layer is fused too saves memory, not
-    time: published runs that change nothing else are within 2 % of each other (3300 and 3288 tokens/s for Llama-3-8B on an
-    A100, foundation-model-stack/fms-acceleration@876e2ed). Chunks run the plain kernels one after the other.
+    Of plans, every loss kernel is taken to be as fast as the plain one: which one a plan names is a matter of memory. Where
+    the code of a run is known, a fused kernel reads the logits and writes their gradient in place. That the linear layer is
+    fused too saves memory, not time: published runs that change nothing else are within 2 % of each other (3300 and 3288
+    tokens/s for Llama-3-8B on an A100, foundation-model-stack/fms-acceleration@876e2ed).
     """
-    fused = job.compile or job.loss in (Loss.FUSED, Loss.IN_PLACE)
-    return float(model.vocab_size * (FUSED_LOGITS_BYTES if fused else LOGITS_BYTES))
+    return float(model.vocab_size * (FUSED_LOGITS_BYTES if job.compile or kernels.fused_loss else LOGITS_BYTES))
