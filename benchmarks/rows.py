@@ -79,8 +79,11 @@ class RowPlan:
 
 def load_rows(path: Path | None = None) -> list[dict[str, Any]]:
     """Rows of a data file; the project's own by default."""
-    with (path or DATA).open(encoding="utf-8") as file:
-        rows = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        with (path or DATA).open(encoding="utf-8") as file:
+            rows = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SystemExit(f"error: {path or DATA} cannot be read: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise SystemExit(f"error: {path or DATA} is not a list of rows with ids")
     return rows
@@ -127,10 +130,17 @@ def _refuse(row: Row, notes: list[str], memory: bool) -> None:
     if "type" in (row.get("arch") or {}):
         raise NoPlanError(f"architecture: {row['arch']['type']}")
     for key in ("micro_batch", "seq", "n_gpus"):
-        if not isinstance(row.get(key), int):
+        if not _counts(row.get(key)):
             raise NoPlanError(f"{key} is not known")
+    if row.get("grad_accum") and not _counts(row["grad_accum"]):
+        raise NoPlanError("grad_accum is no number of micro-steps")
     if _offloads_activations(row) and not text(row, "act_ckpt").startswith("full"):
         raise NoPlanError("activations of blocks that are not checkpointed are offloaded")
+
+
+def _counts(value: object) -> bool:
+    """Whether this is a number of things."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40
 
 
 def _offloads_activations(row: Row) -> bool:

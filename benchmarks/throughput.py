@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -83,9 +84,13 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     measured = measured_rate(row, made.plan)
     if isinstance(measured, str):
         return Skipped(id=made.id, why=measured)
+    if not 0 < measured < math.inf:
+        return Skipped(id=made.id, why="its throughput is no positive number")
     time = step_time(made.plan, replicas=made.replicas, kernels=made.kernels)
     if time is None:
         return Skipped(id=made.id, why="no card")
+    if not 0 < time.tokens_per_second_per_gpu < math.inf:
+        return Skipped(id=made.id, why="a field is out of range: no speed comes of it")
     share = time.hardware_flops_share * measured / time.tokens_per_second_per_gpu
     if share > 1:
         why = f"the row's own figure needs {share:.1f} times the card's peak FLOP/s"
@@ -93,7 +98,7 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     return Answer(
         id=made.id,
         source=str(row.get("source_id")),
-        group=row.get("sweep_group"),
+        group=str(row["sweep_group"]) if row.get("sweep_group") else None,
         measured=measured,
         predicted=time.tokens_per_second_per_gpu,
         bound_by=time.bound_by,
