@@ -36,6 +36,8 @@ class Answer:
 
     id: str
     source: str
+    publisher: str
+    """Its repository: sources of one publisher have no say in each other's constants."""
     group: str | None
     measured: float
     predicted: float
@@ -77,6 +79,12 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         return Skipped(id=str(row["id"]), why=wrong_kind(error))
 
 
+def publisher_of(row: Mapping[str, Any]) -> str:
+    """The repository that a row's figure comes from; its source's name where it is no repository."""
+    repository = re.match(r"[\w.-]+/([\w.-]+)", str(row.get("source")))
+    return str(row.get("source_id")) if repository is None else repository[1].lower()
+
+
 def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     made = row_plan(row)
     if isinstance(made, Skipped):
@@ -98,6 +106,7 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     return Answer(
         id=made.id,
         source=str(row.get("source_id")),
+        publisher=publisher_of(row),
         group=str(row["sweep_group"]) if row.get("sweep_group") else None,
         measured=measured,
         predicted=time.tokens_per_second_per_gpu,
@@ -155,11 +164,12 @@ def report(*paths: Path) -> dict[str, Any]:
         "pairs": pairs,
         "pairs_right": right,
         "leave_one_source_out": leave_one_source_out(
-            [Known(one.source, one.plan, one.replicas, one.measured, one.kernels) for one in answers]
+            [Known(one.publisher, one.plan, one.replicas, one.measured, one.kernels) for one in answers]
         ),
         "why_unanswered": dict(Counter(why_kind(one.why) for one in results if isinstance(one, Skipped)).most_common()),
         "core": _figures([one for one in answers if one.id in core]),
         "sources": {name: _figures(members) for name, members in sorted(sources.items())},
+        "publishers": {name: members[0].publisher for name, members in sorted(sources.items())},
         "unanswered": [{"id": one.id, "why": one.why} for one in results if isinstance(one, Skipped)],
         "worst": [
             {"id": one.id, "error": round(one.error, 3), "bound_by": one.bound_by}
@@ -205,7 +215,7 @@ def main() -> None:
         line = f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  bias"
         print(f"{line} {_percent(figures['bias']):>7s}  pairs {figures['pairs_right']}/{figures['pairs']}")
     out = result["leave_one_source_out"]
-    print(f"leave one source out: median {_percent(out['median'])}, 90th percentile {_percent(out['p90'])}")
+    print(f"leave one publisher out: median {_percent(out['median'])}, 90th percentile {_percent(out['p90'])}")
     for name, figures in out["sources"].items():
         print(f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  when left out")
     for why, count in result["why_unanswered"].items():
