@@ -161,9 +161,10 @@ def throughput() -> list[str]:
         "gist (DeepSpeed on an A800, 40 % slower than others on the same card, and more with offload), LoRA on two servers (1.8 "
         "times the time of one, whatever the length), and runs on power-limited cards whose limit is not told.",
         "",
-        f"The rows of `later_rows.yaml` (InternLM-7B, ZeRO-1 on 8 to 1024 GPUs) were written down after all that: {later['answered']} "
-        f"of {later['rows']} answered, median error {percent(later['median'])}, {later['pairs_right']} of {later['pairs']} pairs in "
-        "order. From 256 GPUs on the prediction is too fast: what collectives lose over hundreds of ranks is not modelled.",
+        "The rows of `later_rows.yaml` (InternLM-7B, ZeRO-1 on 8 to 1024 GPUs) were written down after all that: "
+        f"{later['answered']} of {later['rows']} answered, median error {percent(later['median'])}, {later['pairs_right']} of "
+        f"{later['pairs']} pairs in order. From 256 GPUs on the prediction is too fast: what collectives lose over hundreds of "
+        "ranks is not modelled.",
         "",
         "| source | rows | median error | when its publisher is left out |",
         "|---|---|---|---|",
