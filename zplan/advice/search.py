@@ -120,7 +120,7 @@ class _Search:
         code = job_facts(replace(job, loss=Loss.STANDARD)).code
         per_token, once = stored_line(base.model, code, job.seq_len)
         room = most_allocated_bytes(
-            engine, base.world_size, capacity, job.stage, sure=sure, outside=outside_of(base.cluster)
+            engine, base.world_size, capacity, job.stage, sure=sure, outside=outside_of(capacity)
         )
         room -= states[job.deepspeed.offload_ratio] + once
         return [one for one in pairs if per_token * one[0] * job.seq_len <= room]
