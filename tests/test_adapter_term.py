@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from pools import processes
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import build_plans
@@ -46,7 +47,7 @@ def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
         pytest.importorskip(package)
     from zplan.verify.dryrun import plan_to_case, run_case_in_child
 
-    with ThreadPoolExecutor(2) as pool:
+    with processes() as pool:
         yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
 
 

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import torch
 from handmade import CLUSTER, MODEL
 from hypothesis import given
 from hypothesis import strategies as st
+from pools import processes
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.spec import (
@@ -106,8 +107,8 @@ RUNS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def runs() -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    """All runs above, two at a time, each in its process."""
-    with ThreadPoolExecutor(2) as pool:
+    """All runs above, each in its process, started as soon as there is a core for it."""
+    with processes() as pool:
         yield {
             name: pool.submit(run_case_in_child, {"model": LLAMA, "seq_len": S, "micro_batch": 2, **case})
             for name, case in RUNS.items()

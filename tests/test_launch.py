@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pools import processes
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -81,7 +81,7 @@ def _assert_same(one: Measurement, other: Measurement, *, synced: bool = False) 
 def test_dry_run_single_and_two_gloo_ranks_agree(name: str) -> None:
     if name.startswith("zero"):
         pytest.importorskip("deepspeed")
-    with ThreadPoolExecutor(2) as pool:
+    with processes() as pool:
         dry, single = pool.map(lambda how: _launch(how, name), ("dryrun", "single"))
     job = _launch("torchrun", name)
     _assert_same(dry, single)
@@ -116,15 +116,24 @@ def test_one_real_process_can_be_any_rank() -> None:
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
+OWNER = "ZPLAN_TESTS_OWNER"
+"""Says which pytest a process comes from: others may be launching as well."""
+
+
+@pytest.fixture(autouse=True)
+def _owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OWNER, str(os.getpid()))
+
+
 def _processes() -> dict[int, tuple[str, dict[str, str]]]:
-    """Processes of launches: pid -> command line and environment."""
+    """Processes of our launches: pid -> command line and environment."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             environ = dict(item.split("=", 1) for item in (entry / "environ").read_text().split("\0") if "=" in item)
-            if TOKEN in environ:
+            if TOKEN in environ and environ.get(OWNER) == str(os.getpid()):
                 found[int(entry.name)] = ((entry / "cmdline").read_text().replace("\0", " "), environ)
         except (OSError, ValueError):
             continue
@@ -171,6 +180,7 @@ def _rank(scratch: Path, rank: int) -> int:
         for path in scratch.glob(f"zplan-verify-*/rank-{rank}.status"):
             words = path.read_text().split()
             if len(words) == 3:
+                assert int(words[0]) in _processes()
                 return int(words[0])
         time.sleep(0.05)
     raise AssertionError("the rank never started")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from pools import processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -53,7 +54,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fut
             "offload_param": {**disk, "buffer_size": 5_000_000, "buffer_count": 20},
         },
     }
-    with ThreadPoolExecutor(2) as pool:
+    with processes() as pool:
         yield {
             name: pool.submit(run_case_in_child, {**base, "offload": name, "zero": zero}) for name, zero in runs.items()
         }

@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pools import processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PhaseOptions, PlanOptions
@@ -106,7 +107,7 @@ def measured(model: Callable[..., ModelSpec]) -> Iterator[dict[str, Future[dict[
         case = replace(plan_to_case(plan), beyond=("save", "eval") if saves else ("eval",))
         return run_case_in_child(case.to_dict())
 
-    with ThreadPoolExecutor(2) as pool:
+    with processes() as pool:
         yield {name: pool.submit(start, name) for name in CASES}
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pools import processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -64,7 +65,7 @@ def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
         pytest.importorskip(package)
     from zplan.verify.dryrun import plan_to_case, run_case_in_child
 
-    with ThreadPoolExecutor(2) as pool:
+    with processes() as pool:
         yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
 
 
