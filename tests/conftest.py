@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from warm import Warm
 
 # The tests' tensors are small or hold no data, and several processes share the cores. Set before torch is imported; processes
 # that tests start inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes by the clock says how busy the machine is.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -43,3 +49,10 @@ def _garbage() -> Iterator[None]:
     gc.freeze()
     yield
     gc.collect()
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Runs cases dry without importing torch for each."""
+    with Warm() as found:
+        yield found

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from pools import processes
+from warm import Warm, processes
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import build_plans
@@ -42,13 +42,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 
 
 @pytest.fixture(scope="module")
-def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+def measured(warm: Warm, model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
     for package in ("torch", "deepspeed", "peft"):
         pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
+    from zplan.verify.dryrun import plan_to_case
 
     with processes() as pool:
-        yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
+        yield {name: pool.submit(warm.run_case, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
 
 
 def plan_of(model: ModelSpec, name: str) -> Plan:

@@ -24,7 +24,7 @@ import torch
 from handmade import CLUSTER, MODEL
 from hypothesis import given
 from hypothesis import strategies as st
-from pools import processes
+from warm import Warm, processes
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.spec import (
@@ -105,14 +105,15 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
+def _case(name: str) -> dict[str, Any]:
+    return {"model": LLAMA, "seq_len": S, "micro_batch": 2, **RUNS[name]}
+
+
 @pytest.fixture(scope="module")
-def runs() -> Iterator[dict[str, Future[dict[str, Any]]]]:
+def runs(warm: Warm) -> Iterator[dict[str, Future[dict[str, Any]]]]:
     """All runs above, each in its process, started as soon as there is a core for it."""
     with processes() as pool:
-        yield {
-            name: pool.submit(run_case_in_child, {"model": LLAMA, "seq_len": S, "micro_batch": 2, **case})
-            for name, case in RUNS.items()
-        }
+        yield {name: pool.submit(warm.run_case, _case(name)) for name in RUNS}
 
 
 @pytest.fixture
@@ -284,6 +285,13 @@ def test_a_measurement_survives_json(run: Any) -> None:
 
 def test_every_engine_is_run() -> None:
     assert {case["engine"] for case in RUNS.values()} == set(ENGINES) == {engine.value for engine in Engine}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["single-lora", "fsdp2-offload", "zero3"])
+def test_a_fresh_process_says_the_same(run: Any, name: str) -> None:
+    fresh = run_case_in_child(_case(name))
+    assert {**fresh, "seconds": 0} == {**run(name), "seconds": 0}
 
 
 # -- cases -------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pools import processes
+from warm import processes
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

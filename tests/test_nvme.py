@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from pools import processes
+from warm import Warm, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -40,9 +40,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+def measured(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[dict[str, Any]]]]:
     pytest.importorskip("deepspeed")
-    from zplan.verify.dryrun import run_case_in_child
 
     path = str(tmp_path_factory.mktemp("nvme"))
     disk = {"device": "nvme", "nvme_path": path, "pin_memory": True}
@@ -55,9 +54,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fut
         },
     }
     with processes() as pool:
-        yield {
-            name: pool.submit(run_case_in_child, {**base, "offload": name, "zero": zero}) for name, zero in runs.items()
-        }
+        yield {name: pool.submit(warm.run_case, {**base, "offload": name, "zero": zero}) for name, zero in runs.items()}
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pools import processes
+from warm import Warm, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PhaseOptions, PlanOptions
@@ -96,16 +96,16 @@ def asked(beyond: Beyond, **options: str) -> Estimate:
 
 
 @pytest.fixture(scope="module")
-def measured(model: Callable[..., ModelSpec]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+def measured(warm: Warm, model: Callable[..., ModelSpec]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
     for package in ("torch", "transformers", "deepspeed", "peft"):
         pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
+    from zplan.verify.dryrun import plan_to_case
 
     def start(name: str) -> dict[str, Any]:
         plan = plan_of(model, name)
         saves = plan.job.engine in (Engine.DEEPSPEED, Engine.FSDP2)
         case = replace(plan_to_case(plan), beyond=("save", "eval") if saves else ("eval",))
-        return run_case_in_child(case.to_dict())
+        return warm.run_case(case.to_dict())
 
     with processes() as pool:
         yield {name: pool.submit(start, name) for name in CASES}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pools import processes
+from warm import Warm, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -60,13 +60,13 @@ def plan_of(model: ModelSpec, name: str) -> Plan:
 
 
 @pytest.fixture(scope="module")
-def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+def measured(warm: Warm, model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
     for package in ("torch", "deepspeed", "peft"):
         pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
+    from zplan.verify.dryrun import plan_to_case
 
     with processes() as pool:
-        yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
+        yield {name: pool.submit(warm.run_case, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
 
 
 @pytest.mark.slow
