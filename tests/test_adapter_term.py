@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from warm import Warm, processes
+from warm import Warm, needs, processes
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import build_plans
@@ -43,8 +43,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 
 @pytest.fixture(scope="module")
 def measured(warm: Warm, model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "deepspeed", "peft"):
-        pytest.importorskip(package)
+    needs("torch", "deepspeed", "peft")
     from zplan.verify.dryrun import plan_to_case
 
     with processes() as pool:

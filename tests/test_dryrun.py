@@ -24,7 +24,7 @@ import torch
 from handmade import CLUSTER, MODEL
 from hypothesis import given
 from hypothesis import strategies as st
-from warm import Warm, processes
+from warm import Warm, needs, processes
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.spec import (
@@ -118,8 +118,7 @@ def runs(warm: Warm) -> Iterator[dict[str, Future[dict[str, Any]]]]:
 
 @pytest.fixture
 def run(runs: dict[str, Future[dict[str, Any]]]) -> Any:
-    pytest.importorskip("deepspeed")
-    pytest.importorskip("peft")
+    needs("deepspeed", "peft")
     return lambda name: runs[name].result()
 
 

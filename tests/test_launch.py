@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warm import processes
+from warm import needs, processes
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -80,7 +80,7 @@ def _assert_same(one: Measurement, other: Measurement, *, synced: bool = False) 
 @pytest.mark.parametrize("name", CASES)
 def test_dry_run_single_and_two_gloo_ranks_agree(name: str) -> None:
     if name.startswith("zero"):
-        pytest.importorskip("deepspeed")
+        needs("deepspeed")
     with processes() as pool:
         dry, single = pool.map(lambda how: _launch(how, name), ("dryrun", "single"))
     job = _launch("torchrun", name)
@@ -94,7 +94,7 @@ def test_dry_run_single_and_two_gloo_ranks_agree(name: str) -> None:
 @pytest.mark.parametrize("name", ["fsdp2", "zero2"])
 def test_four_gloo_ranks_agree_with_the_dry_run(name: str) -> None:
     if name.startswith("zero"):
-        pytest.importorskip("deepspeed")
+        needs("deepspeed")
     job = _launch("torchrun", name, world=4)
     dry = run_launch(Request(launch="dryrun", case={**_case(name, 4), "rank": job.rank}, timeout_s=120))
     assert dry is not None
@@ -104,7 +104,7 @@ def test_four_gloo_ranks_agree_with_the_dry_run(name: str) -> None:
 
 
 def test_one_real_process_can_be_any_rank() -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     case = {**_case("zero3", 4), "rank": 3}
     dry, single = (run_launch(Request(launch=how, case=case, timeout_s=120)) for how in ("dryrun", "single"))
     assert dry is not None
@@ -279,7 +279,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_the_gpu_benchmark_in_its_cpu_form(tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     out = tmp_path / "truth.json"
     script = Path(__file__).parents[1] / "benchmarks" / "gpu_truth.sh"
     environ = {**os.environ, "PYTHON": sys.executable, "SECONDS_LIMIT": "0.5", "CUDA_VISIBLE_DEVICES": ""}

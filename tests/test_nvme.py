@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from warm import Warm, processes
+from warm import Warm, needs, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -41,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 
 @pytest.fixture(scope="module")
 def measured(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
 
     path = str(tmp_path_factory.mktemp("nvme"))
     disk = {"device": "nvme", "nvme_path": path, "pin_memory": True}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warm import Warm, processes
+from warm import Warm, needs, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PhaseOptions, PlanOptions
@@ -97,8 +97,7 @@ def asked(beyond: Beyond, **options: str) -> Estimate:
 
 @pytest.fixture(scope="module")
 def measured(warm: Warm, model: Callable[..., ModelSpec]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "transformers", "deepspeed", "peft"):
-        pytest.importorskip(package)
+    needs("torch", "transformers", "deepspeed", "peft")
     from zplan.verify.dryrun import plan_to_case
 
     def start(name: str) -> dict[str, Any]:
@@ -147,8 +146,7 @@ def test_a_state_dict_of_fsdp2(measured: dict[str, Future[dict[str, Any]]]) -> N
 
 @pytest.mark.slow
 def test_a_load_copies_what_it_casts_and_nothing_else(tmp_path: Path) -> None:
-    for package in ("torch", "transformers"):
-        pytest.importorskip(package)
+    needs("torch", "transformers")
     script = """
 import sys, torch, transformers
 transformers.logging.set_verbosity_error()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warm import Warm, processes
+from warm import Warm, needs, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -61,8 +61,7 @@ def plan_of(model: ModelSpec, name: str) -> Plan:
 
 @pytest.fixture(scope="module")
 def measured(warm: Warm, model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "deepspeed", "peft"):
-        pytest.importorskip(package)
+    needs("torch", "deepspeed", "peft")
     from zplan.verify.dryrun import plan_to_case
 
     with processes() as pool:

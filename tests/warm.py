@@ -20,12 +20,22 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import zplan
 from zplan.verify.dryrun import run_case_in_child
+
+
+def needs(*packages: str) -> None:
+    """Skip a test where a package is missing that its processes import; this one does without."""
+    import pytest
+
+    for package in packages:
+        if find_spec(package) is None:
+            pytest.skip(f"needs {package}")
 
 
 def processes() -> ThreadPoolExecutor:
@@ -91,7 +101,7 @@ class Warm:
 
 
 def _serve(listening: socket.socket, plain: bool) -> None:
-    """Fork for every case, until standard input ends. Nothing here may start a thread."""
+    """Fork for every case, until standard input ends."""
     from zplan.verify.dryrun import imports
 
     # As a fresh process does.
@@ -106,6 +116,8 @@ def _serve(listening: socket.socket, plain: bool) -> None:
         imports.leave_sharded_tensors_out()
     import transformers.models.llama.modeling_llama  # noqa: F401
 
+    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    assert threads == 1, f"{threads} threads: none but this one would go on in a fork"
     while True:
         ready, _, _ = select.select([listening, sys.stdin], [], [])
         with contextlib.suppress(ChildProcessError):
