@@ -27,15 +27,17 @@ from zplan.advice.space import (
 )
 from zplan.advice.timing import speed_of, step_time
 from zplan.errors import ZplanError
-from zplan.memory.estimate import estimate
+from zplan.memory.estimate import estimate, held_bytes
 from zplan.memory.facts import job_facts
-from zplan.memory.moments import Estimate, TermKey
+from zplan.memory.moments import Estimate
 from zplan.memory.runtime import most_allocated_bytes
-from zplan.memory.shapes import stored_line
+from zplan.memory.shapes import code_bytes
 from zplan.spec import Checkpointing, DeepSpeedOptions, Job, Loss, Offload, Plan
 
 Pair = tuple[int, int]
 """Micro-batch and accumulation."""
+Size = tuple[float, ...]
+"""Grows, side by side, with everything that memory grows with."""
 Accept = Callable[[Estimate], bool]
 
 
@@ -51,12 +53,7 @@ class _Candidate(NamedTuple):
     """With any batch."""
     pair: Pair
     order: Rank
-    size: tuple[float, ...]
-    """Grows, side by side, with everything that memory grows with."""
-
-
-STATES = (TermKey.PARAMS, TermKey.MASTER, TermKey.OPTIMIZER)
-"""Held through the whole step, whatever the batch and the buckets are."""
+    size: Size
 
 
 class _Search:
@@ -98,30 +95,30 @@ class _Search:
         self.priced += 1
         return estimate(plan)
 
-    def states(self, settings: Sequence[Job], least: Estimate) -> dict[float, int]:
+    def held(self, settings: Sequence[Job], least: Estimate) -> dict[float, int]:
         """Bytes that every plan of a strategy holds through the whole step, by the share of its states that is offloaded."""
-        found: dict[float, int] = {}
-        for job in reversed(settings):
-            ratio = job.deepspeed.offload_ratio
-            if ratio not in found:
-                plan = least.plan
-                lean = replace(plan, job=replace(plan.job, deepspeed=job.deepspeed))
-                held = least if lean == plan else self.memory(lean)
-                found[ratio] = sum(held.steady.get(key, 0) for key in STATES)
-        return found
+        lean = {job.deepspeed.offload_ratio: job.deepspeed for job in settings}
+        plan = least.plan
+        return {
+            ratio: held_bytes(replace(plan, job=replace(plan.job, deepspeed=knobs))) for ratio, knobs in lean.items()
+        }
 
-    def hopeful(self, job: Job, pairs: Sequence[Pair], states: Mapping[float, int]) -> list[Pair]:
-        """Those micro-batches with which states and what the blocks keep leave the card room for something else."""
-        base, engine = self.question.base, job.engine
+    def hopeful(self, jobs: Sequence[Job], pairs: Sequence[Pair], held: Mapping[float, int]) -> list[Pair]:
+        """Those batches with which one of some jobs may fit: what it holds, and what the model's code needs, leave it room."""
+        base, job = self.question.base, jobs[0]
         capacity, sure = base.cluster.gpu_capacity_bytes, self.accept is fits
         if capacity is None:
             return list(pairs)
-        # Blocks keep the same whatever the loss; whole logits have the simplest code.
-        code = job_facts(replace(job, loss=Loss.STANDARD)).code
-        per_token, once = stored_line(base.model, code, job.seq_len)
-        room = most_allocated_bytes(engine, base.world_size, capacity, job.stage, sure=sure)
-        room -= states[job.deepspeed.offload_ratio] + once
-        return [one for one in pairs if per_token * one[0] * job.seq_len <= room]
+        room = most_allocated_bytes(job.engine, base.world_size, capacity, job.stage, sure=sure)
+        room -= held[job.deepspeed.offload_ratio]
+        codes = [job_facts(one).code for one in jobs]
+        micros = sorted({micro for micro, _ in pairs})
+        low, high = 0, len(micros)
+        while high > low:
+            middle = (low + high) // 2
+            good = any(code_bytes(base.model, code, micros[middle], job.seq_len) <= room for code in codes)
+            low, high = (middle + 1, high) if good else (low, middle)
+        return [pair for pair in pairs if pair[0] in micros[:low]]
 
     def largest(self, job: Job, pairs: Sequence[Pair]) -> tuple[list[Pair], Estimate]:
         """Micro-batches with which a setting is accepted, and its smallest estimate."""
@@ -145,34 +142,6 @@ class _Search:
         assert least is not None
         return accepted, least
 
-    def failures(self, failed: _Candidate, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        """Sizes of plans that are not accepted either: with the smallest micro-batch, and with the largest offload."""
-        job, base = self.plan(failed.job, failed.pair).job, self.question.base
-
-        def first(jobs: Sequence[Job]) -> Job:
-            """The first of jobs, the last of which fails, from which on all fail."""
-            low, high = -1, len(jobs) - 1
-            while high - low > 1:
-                middle = (low + high) // 2
-                good = self.accept(self.memory(Plan(model=base.model, cluster=base.cluster, job=jobs[middle])))
-                low, high = (middle, high) if good else (low, middle)
-            return jobs[high]
-
-        smaller = first(
-            [
-                replace(job, micro_batch=micro, grad_accum=accum)
-                for micro, accum in pairs
-                if micro <= job.micro_batch and (accum > 1) == (job.grad_accum > 1)
-            ]
-        )
-        found = [(smaller.micro_batch, *failed.size[1:])]
-        kept = job.deepspeed
-        if job.offload is Offload.OPTIMIZER and kept.offload_ratio < 1:
-            ratios = [ratio for ratio in reversed(RATIOS) if ratio >= kept.offload_ratio and ratio < 1]
-            fuller = first([replace(job, deepspeed=replace(kept, offload_ratio=ratio)) for ratio in ratios])
-            found.append((*failed.size[:-1], -fuller.deepspeed.offload_ratio))
-        return found
-
     def speeds(self, job: Job, pairs: Sequence[Pair]) -> list[float | None]:
         """Tokens per second of a job with each batch."""
         model, cluster, facts, seq = self.question.base.model, self.question.base.cluster, job_facts(job), job.seq_len
@@ -186,23 +155,24 @@ class _Search:
         settings: Sequence[Job],
         saver: Checkpointing,
         pairs: Sequence[Pair],
-        states: Mapping[float, int],
+        held: Mapping[float, int],
     ) -> list[_Candidate]:
         """Plans at one level of checkpointing that may fit, best first."""
         found = []
-        speeds: dict[DeepSpeedOptions, list[tuple[Pair, float | None]]] = {}
+        hopeful: dict[tuple[Loss, float], list[Pair]] = {}
+        speeds: dict[DeepSpeedOptions, dict[Pair, float | None]] = {}
         for setting in settings:
             job, knobs = replace(setting, checkpointing=saver), setting.deepspeed
-            order, lean = Order(self.question.base.model, job, strategy), -place_of(job.loss)
+            order = Order(self.question.base.model, job, strategy)
+            key = (job.loss, knobs.offload_ratio)
+            if key not in hopeful:
+                hopeful[key] = self.hopeful([job], pairs, held)
             # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
-            if knobs not in speeds:
-                hopeful = self.hopeful(job, pairs, states)
-                speeds[knobs] = list(zip(hopeful, self.speeds(job, hopeful), strict=True))
-            groups = knobs.sub_group_size
-            rest = (lean, knobs.reduce_bucket_size, bool(knobs.overlap_comm), groups, -knobs.offload_ratio)
-            for pair, speed in speeds[knobs]:
-                size = (pair[0], min(pair[1], 2), *rest)
-                found.append(_Candidate(job, pair, order.rank(pair[0], speed), size))
+            known = speeds.setdefault(knobs, {})
+            missing = [pair for pair in hopeful[key] if pair not in known]
+            known.update(zip(missing, self.speeds(job, missing), strict=True))
+            for pair in hopeful[key]:
+                found.append(_Candidate(job, pair, order.rank(pair[0], known[pair]), _size(job, pair)))
         return sorted(found, key=_order)
 
 
@@ -210,38 +180,101 @@ def _order(candidate: _Candidate) -> Rank:
     return candidate.order
 
 
+def _size(job: Job, pair: Pair) -> Size:
+    knobs = job.deepspeed
+    buckets = (knobs.reduce_bucket_size, bool(knobs.overlap_comm), knobs.sub_group_size)
+    return (pair[0], min(pair[1], 2), -place_of(job.loss), *buckets, -knobs.offload_ratio)
+
+
+def _reaches(size: Size, other: Size) -> bool:
+    """Whether a plan needs no less than another, because nothing that memory grows with is less."""
+    return all(a >= b for a, b in zip(size, other, strict=True))
+
+
+class _Level:
+    """Plans of a strategy at one level of checkpointing: what is known of them."""
+
+    def __init__(self, search: _Search, pairs: Sequence[Pair]) -> None:
+        """Nothing yet.
+
+        Args:
+            search: Prices them.
+            pairs: Batches that the leanest setting is accepted with.
+        """
+        self._search, self._pairs = search, pairs
+        self._accepted: list[Size] = []
+        self._failed: list[Size] = []
+
+    def fails(self, size: Size) -> bool:
+        """Whether a plan needs no less than one that was not accepted."""
+        return any(_reaches(size, other) for other in self._failed)
+
+    def price(self, job: Job, pair: Pair) -> Estimate | None:
+        """The estimate of a plan that is accepted, None otherwise."""
+        memory = self._search.memory(self._search.plan(job, pair))
+        size = _size(job, pair)
+        if self._search.accept(memory):
+            self._accepted.append(size)
+            return memory
+        self._failed.append(size)
+        return None
+
+    def learn(self, job: Job, pair: Pair) -> None:
+        """Finds what else is not accepted, from a plan that is not: with the smallest micro-batch, and with the largest offload."""
+        smaller = [one for one in self._pairs if one[0] <= pair[0] and (one[1] > 1) == (pair[1] > 1)]
+        self._first([(job, one) for one in smaller])
+        kept = job.deepspeed
+        if job.offload is Offload.OPTIMIZER and kept.offload_ratio < 1:
+            ratios = [ratio for ratio in reversed(RATIOS) if kept.offload_ratio <= ratio < 1]
+            self._first([(replace(job, deepspeed=replace(kept, offload_ratio=ratio)), pair) for ratio in ratios])
+
+    def _first(self, plans: Sequence[tuple[Job, Pair]]) -> None:
+        """Looks for the first of some plans, the last of which is not accepted, from which on none is."""
+        low, high = -1, len(plans) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            good = self._accepts(*plans[middle])
+            low, high = (middle, high) if good else (low, middle)
+
+    def _accepts(self, job: Job, pair: Pair) -> bool:
+        size = _size(job, pair)
+        if self.fails(size):
+            return False
+        return any(_reaches(other, size) for other in self._accepted) or self.price(job, pair) is not None
+
+
 def _explore(search: _Search, strategy: Strategy) -> Outcome:
     """Finds the best plan of one strategy."""
     # What does not fit with everything recomputed and the leanest setting does not fit at all.
     settings, leanest, smallest = search.leanest(strategy)
     search.decided += len(settings) * len(search.savers) * len(search.pairs)
-    states = search.states(settings, smallest) if leanest else {}
+    held = search.held(settings, smallest) if leanest else {}
     best: tuple[Rank, Priced] | None = None
     # The most promising level first, so that others need not be looked at.
-    for bound, number, hopeful in sorted(_bounds(search, strategy, settings, leanest, states) if leanest else ()):
+    for bound, number, hopeful in sorted(_bounds(search, strategy, settings, leanest, held) if leanest else ()):
         saver = search.savers[number]
         if best is not None and bound >= best[0]:
             break
         last = saver == search.savers[-1]
         pairs = hopeful if last else search.largest(replace(settings[-1], checkpointing=saver), hopeful)[0]
-        failed: list[tuple[float, ...]] = []
-        for candidate in search.candidates(strategy, settings, saver, pairs, states):
+        level = _Level(search, pairs)
+        for candidate in search.candidates(strategy, settings, saver, pairs, held):
             if best is not None and candidate.order >= best[0]:
                 break
-            if any(all(a >= b for a, b in zip(candidate.size, size, strict=True)) for size in failed):
+            if level.fails(candidate.size):
                 continue
-            memory = search.memory(search.plan(candidate.job, candidate.pair))
-            if search.accept(memory):
+            memory = level.price(candidate.job, candidate.pair)
+            if memory is not None:
                 best = (candidate.order, Priced(memory.plan, memory, step_time(memory.plan), strategy))
                 break
-            failed += search.failures(candidate, pairs)
+            level.learn(candidate.job, candidate.pair)
     if best is not None:
         return Outcome(strategy, best[1], None)
     return Outcome(strategy, None, Priced(smallest.plan, smallest, step_time(smallest.plan), strategy))
 
 
 def _bounds(
-    search: _Search, strategy: Strategy, settings: Sequence[Job], pairs: Sequence[Pair], states: Mapping[float, int]
+    search: _Search, strategy: Strategy, settings: Sequence[Job], pairs: Sequence[Pair], held: Mapping[float, int]
 ) -> list[tuple[Rank, int, list[Pair]]]:
     """Ranks that no plan at a level of checkpointing beats: its fastest settings with each batch that may fit.
 
@@ -249,19 +282,19 @@ def _bounds(
         For each level the rank, its place among the levels, and the batches that may fit with the leanest setting.
     """
     swift = {job.deepspeed.offload_ratio: job for job in reversed(settings)}
+    losses = list(dict.fromkeys(job.loss for job in reversed(settings)))
     found = []
     for number, saver in enumerate(search.savers):
         ranks: list[Rank] = []
         for setting in swift.values():
             job = replace(setting, checkpointing=saver)
-            hopeful = search.hopeful(job, pairs, states)
+            hopeful = search.hopeful([replace(job, loss=loss) for loss in losses], pairs, held)
             order = Order(search.question.base.model, job, strategy)
             speeds = search.speeds(job, hopeful)
             ranks += [order.rank(one[0], speed) for one, speed in zip(hopeful, speeds, strict=True)]
         if ranks:
-            found.append(
-                (min(ranks), number, search.hopeful(replace(settings[-1], checkpointing=saver), pairs, states))
-            )
+            lean = replace(settings[-1], checkpointing=saver)
+            found.append((min(ranks), number, search.hopeful([lean], pairs, held)))
     return found
 
 

@@ -9,14 +9,16 @@ from functools import lru_cache
 
 from zplan.memory.activations.table import LOG_SUM_EXP_STEP
 from zplan.memory.attention import attention_of
-from zplan.memory.codeside import Stack, candidates, held_bytes
-from zplan.memory.envelope import Line
+from zplan.memory.activations.base import PieceMemory
+from zplan.memory.codeside import Candidates, Stack, beside, candidates, held_bytes
+from zplan.memory.engines.walk import constant_track
 from zplan.memory.facts import CodeFacts
 from zplan.memory.lines import Lines, draw_lines
-from zplan.memory.peaks import end_best, pass_peak
+from zplan.memory.params import layout
+from zplan.memory.peaks import end_best, head_best, pass_peak
 from zplan.memory.runtime import flash_scratch_bytes
-from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_stack, build_stem
-from zplan.memory.timeline import Track
+from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_head, build_stack, build_stem, grad_orders
+from zplan.memory.timeline import NOTHING, Track
 from zplan.spec import Attention, ModelSpec
 
 FEW = 3
@@ -49,7 +51,9 @@ class ByLines:
         "_asked",
         "_batch",
         "_below",
+        "_ends",
         "_frames",
+        "_head",
         "_lines",
         "_stem",
         "_stem_bytes",
@@ -60,7 +64,7 @@ class ByLines:
     )
 
     def __init__(self, lines: Lines, model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> None:
-        """Evaluates what is no line: the stem, whose tables depend on the length."""
+        """Evaluates what is no line: the stem, whose tables depend on the length, and a loss in parts."""
         self._lines, self._asked = lines, (model, facts, batch, seq)
         self._batch, self._tokens = batch, batch * seq
         stem = build_stem(model, facts, batch, seq)
@@ -69,11 +73,17 @@ class ByLines:
         self._frames = lines.frames[0] * self._tokens + lines.frames[1] + stem.frame_bytes
         self._below = (self.inputs_bytes + held_bytes(stem, False), self.inputs_bytes + held_bytes(stem, True))
         """What is beside each direction's instants."""
-        waiting = lines.held_grad[0] * self._tokens + lines.held_grad[1]
         own = [instant.activation_bytes for piece in (stem.backward, stem.forward) for instant in piece]
         self._stem, self._stem_bytes = stem, max(own, default=0) + max(lines.stem_grad_sizes, default=0)
         """Of no instant of the stem more."""
-        self._waiting = waiting
+        self._head: PieceMemory | None = None
+        self._ends: tuple[Candidates, Candidates] | None = None
+        held = lines.held_grad
+        if held is None:
+            self._head = head = build_head(model, facts, batch, seq)
+            self._waiting = head.held_grad_bytes
+        else:
+            self._waiting = held[0] * self._tokens + held[1]
 
     def peak(self, track: Track, forward: bool) -> int:
         """Bytes of the largest instant of one direction beyond the pass's base."""
@@ -86,12 +96,23 @@ class ByLines:
         for per_sequence, framed, envelope in head:
             found = below + envelope.at(tokens) + per_sequence * self._batch - (0 if framed else gone)
             peak = max(peak, found)
-        beside = self.inputs_bytes + waiting
-        if beside + self._stem_bytes + track.most[0] <= peak:
+        if self._head is not None:
+            slope, start = lines.stored(forward)
+            stored = slope * tokens + start - gone
+            peak = max(peak, below + stored + self._head_peak(self._head, track, forward))
+        alone = self.inputs_bytes + waiting
+        if alone + self._stem_bytes + track.most[0] <= peak:
             return peak
         stem, sizes = self._stem, self._lines.stem_grad_sizes
         instants = candidates(stem.forward, ()) if forward else candidates(stem.backward, sizes)
-        return max(peak, beside + end_best(instants[track.by], track.stem, track.most[0])[0])
+        return max(peak, alone + end_best(instants[track.by], track.stem, track.most[0])[0])
+
+    def _head_peak(self, head: PieceMemory, track: Track, forward: bool) -> int:
+        """Bytes of the largest instant of a head that has no lines."""
+        if self._ends is None:
+            instants = beside(head.forward, self._frames, 0)
+            self._ends = candidates(head.backward, self._lines.head_grad_sizes), candidates(instants, ())
+        return max(head_best(head, self._ends[forward], track)[0], 0)
 
     def make_stack(self) -> Stack:
         """The pieces, one by one."""
@@ -144,17 +165,17 @@ def batch_shape(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Bat
     return ByLines(lines, model, facts, batch, seq)
 
 
-def stored_line(model: ModelSpec, facts: CodeFacts, seq: int) -> Line:
-    """What a model's blocks keep for backward, which every plan holds at once beside its states: bytes per token, and bytes.
+def code_bytes(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> int:
+    """What a model's code needs in backward, whichever engine runs it: no plan's peak is less beyond what its engine holds.
 
     Args:
         model: The architecture.
         facts: Which code runs.
+        batch: Sequences per GPU.
         seq: Tokens per sequence.
 
-    Returns:
-        Nothing (0, 0) where it is no line.
+    Raises:
+        ZplanError: There is no table for this code.
     """
-    flash = attention_of(model, facts.job, seq) is Attention.FLASH
-    lines = draw_lines(model, facts, seq) if flash else None
-    return (0, 0) if lines is None else lines.stored
+    nothing = constant_track(layout(model, facts.job.lora), grad_orders(model, facts), NOTHING)
+    return batch_shape(model, facts, batch, seq).peak(nothing, False)

@@ -137,7 +137,7 @@ def _mode(model: ModelSpec, facts: CodeFacts, attention: Attention) -> tuple[Com
     return mode, facts.wide_adapters
 
 
-def _blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[PieceMemory, ...]:
+def build_blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[PieceMemory, ...]:
     """Each variant of block."""
     shape, job = stack_shape(model, facts), facts.job
     mode, wide = _mode(model, facts, attention_of(model, job, seq))
@@ -193,7 +193,7 @@ def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Piec
     return stem
 
 
-def _head(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
+def build_head(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
     """What comes after the blocks."""
     job = facts.job
     mode, _ = _mode(model, facts, attention_of(model, job, seq))
@@ -225,8 +225,8 @@ def build_pieces(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Pi
     Raises:
         ZplanError: There is no table for this code.
     """
-    blocks = _blocks(model, facts, batch, seq)
-    return Pieces(build_stem(model, facts, batch, seq), blocks, _head(model, facts, batch, seq))
+    blocks = build_blocks(model, facts, batch, seq)
+    return Pieces(build_stem(model, facts, batch, seq), blocks, build_head(model, facts, batch, seq))
 
 
 @lru_cache(maxsize=16384)
