@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from zplan.memory.engines.calls import Ops
@@ -138,7 +139,8 @@ class Watch:
             tensors,
             {(tuple(sorted(members)), group.left, group.used, group.flat) for group, members in groups.values()},
             {(place(at), frozenset(map(module, users))) for at, users in one.active.items() if users},
-            [module(which) for which in one.running] if one.weights.frozen else (),
+            # Modules of pieces whose backward is over never end: of these only the last is ever asked for.
+            [module(which) for which in islice(reversed(one.running), 1)] if one.weights.frozen else (),
             {module(owner): sorted(map(place, places)) for owner, places in one.again.items()},
         )
 
