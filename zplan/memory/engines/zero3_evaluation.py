@@ -39,7 +39,7 @@ class _Evaluation(Coordinator):
     def release(self, step: Step) -> None:
         """Releases what was decided the first time."""
         module = (step.number, step.op.module)
-        own = [place + step.offset for place in step.op.own]
+        own = step.own
         free = self.decided.get((self.step, step.number, step.op.module))
         if free is None:
             free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]

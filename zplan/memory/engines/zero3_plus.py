@@ -58,7 +58,7 @@ class _Plus(Coordinator):
         super().release(step)
         if self.available == before:
             return
-        for place in (place + step.offset for place in step.op.own):
+        for place in step.own:
             if self.status[place] == ABSENT and place not in self.seen:
                 self.seen.add(place)
                 self.secondary += self.sizes[place]
