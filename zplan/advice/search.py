@@ -8,6 +8,7 @@ being priced.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from zplan.advice.space import (
 from zplan.advice.timing import speed_of, step_time
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate, held_bytes
-from zplan.memory.facts import job_facts
+from zplan.memory.facts import CodeFacts, job_facts, with_loss
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import most_allocated_bytes
 from zplan.memory.shapes import code_bytes
@@ -95,30 +96,36 @@ class _Search:
         self.priced += 1
         return estimate(plan)
 
-    def held(self, settings: Sequence[Job], least: Estimate) -> dict[float, int]:
-        """Bytes that every plan of a strategy holds through the whole step, by the share of its states that is offloaded."""
+    def rooms(self, settings: Sequence[Job], least: Estimate) -> dict[float, int]:
+        """What a card has left for the model's code beside what every plan of a strategy holds through the whole step.
+
+        Args:
+            settings: Of the strategy.
+            least: Its smallest estimate.
+
+        Returns:
+            Bytes, by the share of the optimizer states that is offloaded.
+        """
         lean = {job.deepspeed.offload_ratio: job.deepspeed for job in settings}
-        plan = least.plan
+        plan, sure = least.plan, self.accept is fits
+        capacity = plan.cluster.gpu_capacity_bytes
+        if capacity is None:
+            return dict.fromkeys(lean, sys.maxsize)
+        most = most_allocated_bytes(plan.job.engine, plan.world_size, capacity, plan.job.stage, sure=sure)
         return {
-            ratio: held_bytes(replace(plan, job=replace(plan.job, deepspeed=knobs))) for ratio, knobs in lean.items()
+            ratio: most - held_bytes(replace(plan, job=replace(plan.job, deepspeed=knobs)))
+            for ratio, knobs in lean.items()
         }
 
-    def hopeful(self, jobs: Sequence[Job], pairs: Sequence[Pair], held: Mapping[float, int]) -> list[Pair]:
-        """Those batches with which one of some jobs may fit: what it holds, and what the model's code needs, leave it room."""
-        base, job = self.question.base, jobs[0]
-        capacity, sure = base.cluster.gpu_capacity_bytes, self.accept is fits
-        if capacity is None:
-            return list(pairs)
-        room = most_allocated_bytes(job.engine, base.world_size, capacity, job.stage, sure=sure)
-        room -= held[job.deepspeed.offload_ratio]
-        codes = [job_facts(one).code for one in jobs]
-        micros = sorted({micro for micro, _ in pairs})
-        low, high = 0, len(micros)
+    def hopeful(self, codes: Sequence[CodeFacts], pairs: Sequence[Pair], room: int) -> list[Pair]:
+        """Those batches with which one of some losses may fit, whatever the engine holds beside it from time to time."""
+        model, seq = self.question.base.model, self.question.base.job.seq_len
+        low, high = 0, len(pairs)
         while high > low:
             middle = (low + high) // 2
-            good = any(code_bytes(base.model, code, micros[middle], job.seq_len) <= room for code in codes)
+            good = any(code_bytes(model, code, pairs[middle][0], seq) <= room for code in codes)
             low, high = (middle + 1, high) if good else (low, middle)
-        return [pair for pair in pairs if pair[0] in micros[:low]]
+        return list(pairs[:low])
 
     def largest(self, job: Job, pairs: Sequence[Pair]) -> tuple[list[Pair], Estimate]:
         """Micro-batches with which a setting is accepted, and its smallest estimate."""
@@ -155,18 +162,21 @@ class _Search:
         settings: Sequence[Job],
         saver: Checkpointing,
         pairs: Sequence[Pair],
-        held: Mapping[float, int],
+        rooms: Mapping[float, int],
     ) -> list[_Candidate]:
         """Plans at one level of checkpointing that may fit, best first."""
         found = []
+        codes = codes_of(settings, saver)
         hopeful: dict[tuple[Loss, float], list[Pair]] = {}
         speeds: dict[DeepSpeedOptions, dict[Pair, float | None]] = {}
         for setting in settings:
-            job, knobs = replace(setting, checkpointing=saver), setting.deepspeed
-            order = Order(self.question.base.model, job, strategy)
-            key = (job.loss, knobs.offload_ratio)
+            key, knobs = (setting.loss, setting.deepspeed.offload_ratio), setting.deepspeed
             if key not in hopeful:
-                hopeful[key] = self.hopeful([job], pairs, held)
+                hopeful[key] = self.hopeful([codes[setting.loss]], pairs, rooms[key[1]])
+            if not hopeful[key]:
+                continue
+            job = replace(setting, checkpointing=saver)
+            order = Order(self.question.base.model, job, strategy)
             # Loss kernels take equally long (see work.loss_bytes), so that they share a prediction.
             known = speeds.setdefault(knobs, {})
             missing = [pair for pair in hopeful[key] if pair not in known]
@@ -174,6 +184,12 @@ class _Search:
             for pair in hopeful[key]:
                 found.append(_Candidate(job, pair, order.rank(pair[0], known[pair]), _size(job, pair)))
         return sorted(found, key=_order)
+
+
+def codes_of(settings: Sequence[Job], saver: Checkpointing) -> dict[Loss, CodeFacts]:
+    """Which code runs with each loss of a strategy's settings, the leanest first."""
+    code = job_facts(replace(settings[0], checkpointing=saver)).code
+    return {loss: with_loss(code, loss) for loss in dict.fromkeys(job.loss for job in reversed(settings))}
 
 
 def _order(candidate: _Candidate) -> Rank:
@@ -248,17 +264,17 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
     # What does not fit with everything recomputed and the leanest setting does not fit at all.
     settings, leanest, smallest = search.leanest(strategy)
     search.decided += len(settings) * len(search.savers) * len(search.pairs)
-    held = search.held(settings, smallest) if leanest else {}
+    rooms = search.rooms(settings, smallest) if leanest else {}
     best: tuple[Rank, Priced] | None = None
     # The most promising level first, so that others need not be looked at.
-    for bound, number, hopeful in sorted(_bounds(search, strategy, settings, leanest, held) if leanest else ()):
+    for bound, number, hopeful in sorted(_bounds(search, strategy, settings, leanest, rooms) if leanest else ()):
         saver = search.savers[number]
         if best is not None and bound >= best[0]:
             break
         last = saver == search.savers[-1]
         pairs = hopeful if last else search.largest(replace(settings[-1], checkpointing=saver), hopeful)[0]
         level = _Level(search, pairs)
-        for candidate in search.candidates(strategy, settings, saver, pairs, held):
+        for candidate in search.candidates(strategy, settings, saver, pairs, rooms):
             if best is not None and candidate.order >= best[0]:
                 break
             if level.fails(candidate.size):
@@ -274,7 +290,7 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
 
 
 def _bounds(
-    search: _Search, strategy: Strategy, settings: Sequence[Job], pairs: Sequence[Pair], held: Mapping[float, int]
+    search: _Search, strategy: Strategy, settings: Sequence[Job], pairs: Sequence[Pair], rooms: Mapping[float, int]
 ) -> list[tuple[Rank, int, list[Pair]]]:
     """Ranks that no plan at a level of checkpointing beats: its fastest settings with each batch that may fit.
 
@@ -282,19 +298,22 @@ def _bounds(
         For each level the rank, its place among the levels, and the batches that may fit with the leanest setting.
     """
     swift = {job.deepspeed.offload_ratio: job for job in reversed(settings)}
-    losses = list(dict.fromkeys(job.loss for job in reversed(settings)))
     found = []
     for number, saver in enumerate(search.savers):
+        codes = codes_of(settings, saver)
         ranks: list[Rank] = []
-        for setting in swift.values():
+        for ratio, setting in swift.items():
+            hopeful = search.hopeful(list(codes.values()), pairs, rooms[ratio])
+            if not hopeful:
+                continue
             job = replace(setting, checkpointing=saver)
-            hopeful = search.hopeful([replace(job, loss=loss) for loss in losses], pairs, held)
             order = Order(search.question.base.model, job, strategy)
             speeds = search.speeds(job, hopeful)
             ranks += [order.rank(one[0], speed) for one, speed in zip(hopeful, speeds, strict=True)]
         if ranks:
-            lean = replace(settings[-1], checkpointing=saver)
-            found.append((min(ranks), number, search.hopeful([lean], pairs, held)))
+            lean = settings[-1]
+            may_fit = search.hopeful([codes[lean.loss]], pairs, rooms[lean.deepspeed.offload_ratio])
+            found.append((min(ranks), number, may_fit))
     return found
 
 

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from zplan.memory.activations.base import PieceMemory
 from zplan.memory.activations.table import LOG_SUM_EXP_STEP
 from zplan.memory.attention import attention_of
-from zplan.memory.activations.base import PieceMemory
 from zplan.memory.codeside import Candidates, Stack, beside, candidates, held_bytes
-from zplan.memory.engines.walk import constant_track
 from zplan.memory.facts import CodeFacts
 from zplan.memory.lines import Lines, draw_lines
-from zplan.memory.params import layout
 from zplan.memory.peaks import end_best, head_best, pass_peak
 from zplan.memory.runtime import flash_scratch_bytes
-from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_head, build_stack, build_stem, grad_orders
-from zplan.memory.timeline import NOTHING, Track
+from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_head, build_stack, build_stem, stack_shape
+from zplan.memory.timeline import NOTHING, Track, same_level
 from zplan.spec import Attention, ModelSpec
 
 FEW = 3
@@ -125,11 +123,18 @@ BatchShape = ByStack | ByLines
 class _Drawn:
     """A model's lines, once they are worth drawing; by whether lengths need padding."""
 
-    __slots__ = ("_asked", "_facts", "_lines", "_model")
+    __slots__ = ("_asked", "_facts", "_lines", "_model", "nothing")
 
     def __init__(self, model: ModelSpec, facts: CodeFacts) -> None:
         self._model, self._facts, self._asked = model, facts, 0
         self._lines: dict[bool, Lines | None] = {}
+        shape = stack_shape(model, facts)
+        self.nothing = same_level(len(shape.variants), shape.layers, NOTHING)
+        """Of an engine that holds nothing at any instant."""
+
+    def expect_many(self) -> None:
+        """Lines are worth drawing from now on."""
+        self._asked = FEW
 
     def lines(self, seq: int) -> Lines | None:
         if attention_of(self._model, self._facts.job, seq) is not Attention.FLASH:
@@ -165,8 +170,11 @@ def batch_shape(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Bat
     return ByLines(lines, model, facts, batch, seq)
 
 
+@lru_cache(maxsize=16384)
 def code_bytes(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> int:
     """What a model's code needs in backward, whichever engine runs it: no plan's peak is less beyond what its engine holds.
+
+    Made to be asked at many batch shapes.
 
     Args:
         model: The architecture.
@@ -177,5 +185,6 @@ def code_bytes(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> int:
     Raises:
         ZplanError: There is no table for this code.
     """
-    nothing = constant_track(layout(model, facts.job.lora), grad_orders(model, facts), NOTHING)
-    return batch_shape(model, facts, batch, seq).peak(nothing, False)
+    drawn = _drawn(model, facts)
+    drawn.expect_many()
+    return batch_shape(model, facts, batch, seq).peak(drawn.nothing, False)

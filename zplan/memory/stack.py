@@ -246,11 +246,11 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
 @lru_cache(maxsize=2048)
 def grad_orders(model: ModelSpec, facts: CodeFacts) -> GradOrders:
     """The order of gradients in each piece, for engines; the same at every batch shape."""
-    shape, stack = stack_shape(model, facts), build_stack(model, facts, 1, 1)
+    shape, pieces = stack_shape(model, facts), build_pieces(model, facts, 1, 1)
     return GradOrders(
-        stem=stack.stem.grad_order,
-        variants=tuple(piece.grad_order for piece in stack.variants),
-        head=stack.head.grad_order,
+        stem=pieces.stem.grad_order,
+        variants=tuple(piece.grad_order for piece in pieces.variants),
+        head=pieces.head.grad_order,
         variant_kinds=tuple(kind for kind, _ in shape.variants),
         layers=shape.layers,
         checkpointed=shape.checkpointed,

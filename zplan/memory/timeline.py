@@ -135,6 +135,15 @@ class Track:
         object.__setattr__(self, "most", (*ends, *blocks))
 
 
+def same_level(variants: int, layers: Sequence[int], value: Level) -> Track:
+    """The same level at every instant of a model with some variants of block; ``layers`` has each layer's."""
+    per_variant: list[list[tuple[int, Level]]] = [[] for _ in range(variants)]
+    for index, variant in enumerate(layers):
+        per_variant[variant].append((index, value))
+    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(points)} for points in per_variant]
+    return Track("any", {0: value}, tuple(blocks), {0: value})
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """One micro-step as the engine sees it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels
+from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels, same_level
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,4 @@ def backward_track(groups: Layout, orders: GradOrders, start: Level, ready: Read
 @lru_cache(maxsize=1024)
 def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
     """The same level at every instant: what most engines hold in forward."""
-    per_variant: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
-    for index, variant in enumerate(orders.layers):
-        per_variant[variant].append((index, value))
-    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(points)} for points in per_variant]
-    return Track("any", {0: value}, tuple(blocks), {0: value})
+    return same_level(len(orders.variants), orders.layers, value)
