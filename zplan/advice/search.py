@@ -181,8 +181,7 @@ class _Search:
             known = speeds.setdefault(knobs, {})
             missing = [pair for pair in hopeful[key] if pair not in known]
             known.update(zip(missing, self.speeds(job, missing), strict=True))
-            for pair in hopeful[key]:
-                found.append(_Candidate(job, pair, order.rank(pair[0], known[pair]), _size(job, pair)))
+            found += [_Candidate(job, one, order.rank(one[0], known[one]), _size(job, one)) for one in hopeful[key]]
         return sorted(found, key=_order)
 
 
@@ -210,14 +209,15 @@ def _reaches(size: Size, other: Size) -> bool:
 class _Level:
     """Plans of a strategy at one level of checkpointing: what is known of them."""
 
-    def __init__(self, search: _Search, pairs: Sequence[Pair]) -> None:
+    def __init__(self, search: _Search, pairs: Sequence[Pair], codes: Mapping[Loss, CodeFacts]) -> None:
         """Nothing yet.
 
         Args:
             search: Prices them.
             pairs: Batches that the leanest setting is accepted with.
+            codes: Which code runs with each loss, the leanest first.
         """
-        self._search, self._pairs = search, pairs
+        self._search, self._pairs, self._codes = search, pairs, codes
         self._accepted: list[Size] = []
         self._failed: list[Size] = []
 
@@ -225,7 +225,29 @@ class _Level:
         """Whether a plan needs no less than one that was not accepted."""
         return any(_reaches(size, other) for other in self._failed)
 
-    def price(self, job: Job, pair: Pair) -> Estimate | None:
+    def decide(self, job: Job, pair: Pair) -> Estimate | None:
+        """The estimate of a plan that is accepted, None otherwise: then others are decided with it."""
+        lean = next(iter(self._codes))
+        if self._is_leaner(lean, job, pair):
+            # What the leanest loss rules out needs no look with another, and losses that share it are ruled out at once.
+            leaner = replace(job, loss=lean)
+            if not self._accepts(leaner, pair):
+                self._learn(leaner, pair)
+                return None
+        memory = self._price(job, pair)
+        if memory is None:
+            self._learn(job, pair)
+        return memory
+
+    def _is_leaner(self, loss: Loss, job: Job, pair: Pair) -> bool:
+        """Whether the model's code needs less with another loss than with a job's; it depends on the vocabulary, too."""
+        if loss is job.loss:
+            return False
+        model, codes = self._search.question.base.model, (self._codes[loss], self._codes[job.loss])
+        less, more = (code_bytes(model, code, pair[0], job.seq_len) for code in codes)
+        return less <= more
+
+    def _price(self, job: Job, pair: Pair) -> Estimate | None:
         """The estimate of a plan that is accepted, None otherwise."""
         memory = self._search.memory(self._search.plan(job, pair))
         size = _size(job, pair)
@@ -235,7 +257,7 @@ class _Level:
         self._failed.append(size)
         return None
 
-    def learn(self, job: Job, pair: Pair) -> None:
+    def _learn(self, job: Job, pair: Pair) -> None:
         """Finds what else is not accepted, from a plan that is not: with the smallest micro-batch, and with the largest offload."""
         smaller = [one for one in self._pairs if one[0] <= pair[0] and (one[1] > 1) == (pair[1] > 1)]
         self._first([(job, one) for one in smaller])
@@ -256,7 +278,7 @@ class _Level:
         size = _size(job, pair)
         if self.fails(size):
             return False
-        return any(_reaches(other, size) for other in self._accepted) or self.price(job, pair) is not None
+        return any(_reaches(other, size) for other in self._accepted) or self._price(job, pair) is not None
 
 
 def _explore(search: _Search, strategy: Strategy) -> Outcome:
@@ -273,17 +295,16 @@ def _explore(search: _Search, strategy: Strategy) -> Outcome:
             break
         last = saver == search.savers[-1]
         pairs = hopeful if last else search.largest(replace(settings[-1], checkpointing=saver), hopeful)[0]
-        level = _Level(search, pairs)
+        level = _Level(search, pairs, codes_of(settings, saver))
         for candidate in search.candidates(strategy, settings, saver, pairs, rooms):
             if best is not None and candidate.order >= best[0]:
                 break
             if level.fails(candidate.size):
                 continue
-            memory = level.price(candidate.job, candidate.pair)
+            memory = level.decide(candidate.job, candidate.pair)
             if memory is not None:
                 best = (candidate.order, Priced(memory.plan, memory, step_time(memory.plan), strategy))
                 break
-            level.learn(candidate.job, candidate.pair)
     if best is not None:
         return Outcome(strategy, best[1], None)
     return Outcome(strategy, None, Priced(smallest.plan, smallest, step_time(smallest.plan), strategy))

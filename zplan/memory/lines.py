@@ -187,14 +187,15 @@ class _Blocks:
 
     def _lines(self, track: Track, forward: bool) -> list[Line]:
         below, lines = self._below[forward], []
-        uniform = len({variant.held[forward] for variant in self._variants}) == 1
+        held = {variant.held[forward] for variant in self._variants}
+        growing = all(slope >= 0 and start >= 0 for slope, start in held)
         places: dict[int, list[Line]] = {}
 
         def placed(levels: LayerLevels) -> list[Line]:
             known = places.get(id(levels))
             if known is None:
-                points = levels.hull if uniform else levels.points
-                known = upper_envelope([(below[i][0], below[i][1] + held.total) for i, held in points])
+                points = levels.hull if len(held) == 1 else levels.rising if growing else levels.points
+                known = upper_envelope([(below[i][0], below[i][1] + level.total) for i, level in points])
                 places[id(levels)] = known
             return known
 

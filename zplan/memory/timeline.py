@@ -59,6 +59,16 @@ class LayerLevels:
         return zip(self.indices, self.values, strict=True)
 
     @property
+    def rising(self) -> list[tuple[int, Level]]:
+        """The points but for those of which a later layer's level is as large: all that count where each layer keeps something."""
+        most, found = -1, []
+        for index, value in zip(reversed(self.indices), reversed(self.values), strict=True):
+            if value.total > most:
+                most = value.total
+                found.append((index, value))
+        return found
+
+    @property
     def largest(self) -> int:
         """Bytes of the largest level."""
         return max([value.total for value in self.values])
