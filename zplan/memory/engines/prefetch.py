@@ -262,13 +262,15 @@ def replay(
     Args:
         trace: The calls.
         coordinator: Made for them.
-        before: Told of every call before it happens.
+        before: Told of the first call of each piece in each direction, before it happens.
 
     Yields:
         After the beginning and the end of every call the bytes that are gathered, or still held by autograd.
     """
+    where = (False, -1)
     for step in trace:
-        if before is not None:
+        if before is not None and where != step[:2]:
+            where = step[:2]
             before(step)
         if step.op.begins:
             coordinator.fetch(step)

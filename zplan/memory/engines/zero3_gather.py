@@ -184,6 +184,8 @@ def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
     """One pass of the replay as a track."""
     known: dict[int, Level] = {}
     """Layers in which as much is gathered share a level, which is then known to be the same."""
+    made: dict[int, dict[StateKey, Level]] = {}
+    """Layers that are the same share their states (see ``stretched``)."""
 
     def gathered(size: int) -> Level:
         found = known.get(size)
@@ -192,8 +194,13 @@ def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
         return found
 
     def levels(piece: int) -> dict[StateKey, Level]:
-        states = found.found.get((backward, piece), {"": 0})
-        return {module: gathered(size) for module, size in states.items()}
+        states = found.found.get((backward, piece))
+        if states is None:
+            return {"": gathered(0)}
+        levels = made.get(id(states))
+        if levels is None:
+            levels = made[id(states)] = {module: gathered(size) for module, size in states.items()}
+        return levels
 
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):

@@ -105,7 +105,7 @@ class Watch:
         return self._leaves
 
     def before(self, step: Step) -> None:
-        """Notes the state before a call, where it is the first of a block in the stretches, or of what comes after them."""
+        """Notes the state before the first call of a block in the stretches, or of what comes after them."""
         layer, begins = step.number - 1, self._begins[step.backward]
         if layer not in begins:
             inside = self._short.lead <= layer < self._layers
