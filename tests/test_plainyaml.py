@@ -47,6 +47,7 @@ PLAIN = {
     "a: 1\nb: two words\n": {"a": 1, "b": "two words"},
     "a:\n  b: 1.5e+3\n  c:\n    d: -2\ne: true\n": {"a": {"b": 1500.0, "c": {"d": -2}}, "e": True},
     "a: [x, y-1, 2, 2.5]\nb: []": {"a": ["x", "y-1", 2, 2.5], "b": []},
+    "a: null\nb: 4x-l40s\nc: 16-bit words": {"a": None, "b": "4x-l40s", "c": "16-bit words"},
     "a: goes on\n  in the next line\nb: 1": {"a": "goes on in the next line", "b": 1},
     "a: https://example.org/x#y": {"a": "https://example.org/x#y"},
     "a: 'one: two\n  - three'\nb: ''": {"a": "one: two - three", "b": ""},
@@ -65,7 +66,14 @@ NOT_PLAIN = [
     "- a",
     "a: 1\na: 2",
     "a: 'it''s'",
-    "a: ['b', c]",
+    "a: ['b, c']",
+    "a: ['b', c, '4090']",
+    "a: ['b, 'c', d']",
+    "a: [b: 'c']",
+    "a: True",
+    "a: 910b",
+    "a: 0b11",
+    "a: 2026-11-29T10:00:00Z",
     "checked: 2026-02-30",
     "checked: 2026-99-99",
     'a: "quoted"',
@@ -87,7 +95,7 @@ NOT_PLAIN = [
     "a: 5.",
     "a: .inf",
     "a: ~",
-    "a: null",
+    "a: Null",
     "a:",
     "a:\nb: 1",
     "a: yes",
@@ -121,7 +129,29 @@ def test_all_else_is_left_to_a_library_or_read_the_same(text: str) -> None:
 
 
 WORDS = st.sampled_from(
-    ["a", "b", "name", "1", "-2.5", "2.5e+9", "true", "yes", "x y", "[a, 1]", "[]", ":", " #", "'", "2026-11-29", "~"]
+    [
+        "a",
+        "b",
+        "name",
+        "1",
+        "-2.5",
+        "2.5e+9",
+        "true",
+        "yes",
+        "x y",
+        "[a, 1]",
+        "[]",
+        ":",
+        " #",
+        "'",
+        "2026-11-29",
+        "~",
+        "'x",
+        "'y'",
+        "['x, y']",
+        "1s",
+        "0x1f",
+    ]
 )
 DOCUMENTS = st.lists(st.tuples(st.integers(0, 3), WORDS, st.sampled_from([": ", ":", " "]), WORDS), max_size=5)
 

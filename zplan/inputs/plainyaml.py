@@ -15,11 +15,12 @@ _INT = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+][0-9]+)?")
 _DATE = re.compile(r"[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))")
 """Days that are there in every year, and no 31st: enough to need no calendar."""
-_TEXT = re.compile(r"[A-Za-z][^\x00-\x1f\x7f-\uffff]*")
+_TEXT = re.compile(r"(?:[A-Za-z]|[0-9].*[g-su-wy])[^\x00-\x1f\x7f-\uffff]*")
+"""What begins with a digit is no number and no time where it has a letter that neither is written with."""
 _QUOTED = re.compile(r"'([^'\x00-\x1f\x7f-\uffff]*)'")
 _ITEM = re.compile(r"[^\[\]{}]*")
-_MEANING = {"true": True, "false": False}
-_OTHER_MEANINGS = frozenset({"null", "yes", "no", "on", "off", "y", "n"})
+_MEANING = {"true": True, "false": False, "null": None}
+_OTHER_MEANINGS = frozenset({"yes", "no", "on", "off", "y", "n"})
 
 
 class _NotPlain(Exception):
@@ -96,21 +97,22 @@ def _value(text: str, *, dated: bool = False) -> object:
         inside = text[1:-1].strip(" ")
         if not _ITEM.fullmatch(inside):
             raise _NotPlain
+        # A comma or a colon in quotes would end up in an item with a quote at one end, which is no scalar.
         return [_scalar(item.strip(" ")) for item in inside.split(",")] if inside else []
-    if quoted := _QUOTED.fullmatch(text):
-        return quoted[1]
     return text if dated and _DATE.fullmatch(text) else _scalar(text)
 
 
 def _scalar(text: str) -> object:
+    if quoted := _QUOTED.fullmatch(text):
+        return quoted[1]
     if _INT.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text):
         return float(text)
+    if text in _MEANING:
+        return _MEANING[text]
     word = text.lower()
-    if word in _MEANING:
-        return _MEANING[word]
-    special = ": " in text or " #" in text or text.endswith(":") or word in _OTHER_MEANINGS
+    special = ": " in text or " #" in text or text.endswith(":") or word in _OTHER_MEANINGS or word in _MEANING
     if special or not _TEXT.fullmatch(text):
         raise _NotPlain
     return text
