@@ -26,7 +26,7 @@ from zplan.advice.space import (
     refusal,
     strategies,
 )
-from zplan.advice.timing import speed_of, step_time
+from zplan.advice.timing import speeds_of, step_time
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate, held_bytes
 from zplan.memory.facts import CodeFacts, job_facts, with_loss
@@ -152,9 +152,7 @@ class _Search:
     def speeds(self, job: Job, pairs: Sequence[Pair]) -> list[float | None]:
         """Tokens per second of a job with each batch."""
         model, cluster, facts, seq = self.question.base.model, self.question.base.cluster, job_facts(job), job.seq_len
-        if cluster.gpu is None:
-            return [None] * len(pairs)
-        return [speed_of(model, cluster, facts, (micro, seq, accum)) for micro, accum in pairs]
+        return speeds_of(model, cluster, facts, [(micro, seq, accum) for micro, accum in pairs])
 
     def candidates(
         self,

@@ -6,7 +6,7 @@ beside them and show only where they take longer; the optimizer step and whateve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -192,7 +192,7 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     if gpu is None:
         return None
     batch = (job.micro_batch, job.seq_len, job.grad_accum)
-    parts, hidden = _timed(plan.model, plan.cluster, gpu, facts, batch, replicas)
+    parts, hidden = next(_timed(plan.model, plan.cluster, gpu, facts, (batch,), replicas))
     compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len)
     moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas)
     seconds = sum(parts.values())
@@ -208,34 +208,44 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     )
 
 
-def speed_of(model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batch: tuple[int, int, int]) -> float | None:
+def speeds_of(
+    model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batches: Sequence[tuple[int, int, int]]
+) -> list[float | None]:
     """Tokens per second and GPU alone, from a job's facts, which plans that differ in their batch share.
 
     Args:
         model: The architecture.
         cluster: The hardware.
         facts: Of the job.
-        batch: Sequences per GPU, tokens of each, micro-steps.
+        batches: Sequences per GPU, tokens of each, micro-steps.
 
     Returns:
-        The figure of :func:`step_time`.
+        For each batch the figure of :func:`step_time`.
     """
     gpu = cluster.gpu
     if gpu is None:
-        return None
-    parts, _ = _timed(model, cluster, gpu, facts, batch, 1)
-    return batch[0] * batch[1] * batch[2] / sum(parts.values())
+        return [None] * len(batches)
+    seconds = [sum(parts.values()) for parts, _ in _timed(model, cluster, gpu, facts, batches, 1)]
+    return [batch[0] * batch[1] * batch[2] / one for batch, one in zip(batches, seconds, strict=True)]
 
 
 def _timed(
-    model: ModelSpec, cluster: ClusterSpec, gpu: GpuSpec, facts: JobFacts, batch: tuple[int, int, int], replicas: int
-) -> tuple[dict[str, float], float]:
-    """Seconds by cause, and the seconds that stay hidden."""
-    micro_batch, seq_len, grad_accum = batch
-    compute = _compute(model, gpu, _code_of(facts), micro_batch, seq_len)
-    moved, optimizer = _around(model, cluster, gpu, facts, grad_accum, replicas)
-    copies = checkpoint_copies(model, gpu, facts.job, batch) if facts.job.checkpointing.offloaded else 0.0
-    return _parts(compute, moved, copies, grad_accum, optimizer)
+    model: ModelSpec,
+    cluster: ClusterSpec,
+    gpu: GpuSpec,
+    facts: JobFacts,
+    batches: Sequence[tuple[int, int, int]],
+    replicas: int,
+) -> Iterator[tuple[dict[str, float], float]]:
+    """Seconds by cause, and the seconds that stay hidden, for each batch."""
+    code, offloaded = _code_of(facts), facts.job.checkpointing.offloaded
+    around = {accum: _around(model, cluster, gpu, facts, accum, replicas) for accum in {batch[2] for batch in batches}}
+    for batch in batches:
+        micro_batch, seq_len, grad_accum = batch
+        compute = _compute(model, gpu, code, micro_batch, seq_len)
+        moved, optimizer = around[grad_accum]
+        copies = checkpoint_copies(model, gpu, facts.job, batch) if offloaded else 0.0
+        yield _parts(compute, moved, copies, grad_accum, optimizer)
 
 
 def _parts(
