@@ -68,6 +68,7 @@ class _Search:
         self.decided = self.priced = 0
         self.losses = list(LOSSES)
         """Loss kernels that the model's code has a table for; others are dropped when the estimate refuses them."""
+        self._needs: dict[tuple[CodeFacts, int], int] = {}
 
     def settings(self, strategy: Strategy) -> list[Job]:
         """Jobs of a strategy, the fastest first, the leanest last."""
@@ -117,13 +118,21 @@ class _Search:
             for ratio, knobs in lean.items()
         }
 
+    def need(self, code: CodeFacts, micro_batch: int) -> int:
+        """Bytes that the model's code needs in backward, whatever the engine holds beside it."""
+        known = self._needs.get((code, micro_batch))
+        if known is None:
+            base = self.question.base
+            known = code_bytes(base.model, code, micro_batch, base.job.seq_len)
+            self._needs[code, micro_batch] = known
+        return known
+
     def hopeful(self, codes: Sequence[CodeFacts], pairs: Sequence[Pair], room: int) -> list[Pair]:
         """Those batches with which one of some losses may fit, whatever the engine holds beside it from time to time."""
-        model, seq = self.question.base.model, self.question.base.job.seq_len
         low, high = 0, len(pairs)
         while high > low:
             middle = (low + high) // 2
-            good = any(code_bytes(model, code, pairs[middle][0], seq) <= room for code in codes)
+            good = any(self.need(code, pairs[middle][0]) <= room for code in codes)
             low, high = (middle + 1, high) if good else (low, middle)
         return list(pairs[:low])
 
@@ -241,9 +250,8 @@ class _Level:
         """Whether the model's code needs less with another loss than with a job's; it depends on the vocabulary, too."""
         if loss is job.loss:
             return False
-        model, codes = self._search.question.base.model, (self._codes[loss], self._codes[job.loss])
-        less, more = (code_bytes(model, code, pair[0], job.seq_len) for code in codes)
-        return less <= more
+        need = self._search.need
+        return need(self._codes[loss], pair[0]) <= need(self._codes[job.loss], pair[0])
 
     def _price(self, job: Job, pair: Pair) -> Estimate | None:
         """The estimate of a plan that is accepted, None otherwise."""

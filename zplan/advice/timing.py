@@ -168,7 +168,8 @@ def _around(
     model: ModelSpec, cluster: ClusterSpec, gpu: GpuSpec, facts: JobFacts, grad_accum: int, replicas: int
 ) -> tuple[Traffic, float]:
     """What no batch shape changes: traffic but for offloaded checkpoints, and seconds of the optimizer."""
-    plan = Plan(model=model, cluster=cluster, job=replace(facts.job, grad_accum=grad_accum))
+    job = facts.job if facts.job.grad_accum == grad_accum else replace(facts.job, grad_accum=grad_accum)
+    plan = Plan(model=model, cluster=cluster, job=job)
     return traffic(plan, replicas), _optimizer_seconds(plan, gpu)
 
 

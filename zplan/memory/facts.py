@@ -107,6 +107,7 @@ def _code_facts(
     return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs, leaves_inputs)
 
 
+@lru_cache(maxsize=1024)
 def with_loss(facts: CodeFacts, loss: Loss) -> CodeFacts:
     """The same code with another loss head."""
     if facts.job.loss is loss:

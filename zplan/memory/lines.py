@@ -145,6 +145,8 @@ class _Found(NamedTuple):
     blocks: Envelope
     head: tuple[tuple[int, bool, Envelope], ...]
     """(bytes per sequence, the frames of stem and blocks are there, which are not in it; the rest)."""
+    stem_most: int
+    """The engine's largest level in the stem."""
 
 
 class _Blocks:
@@ -242,7 +244,8 @@ class Lines:
         known = self.memo[forward].get(track)
         if known is None:
             head = () if self._head is None else self._ends(self._head, track, forward)
-            known = self.memo[forward][track] = _Found(self._blocks.found(track, forward), head)
+            most = max((level.total for level in track.stem.values()), default=0)
+            known = self.memo[forward][track] = _Found(self._blocks.found(track, forward), head, most)
         return known
 
     def _ends(self, head: _Head, track: Track, forward: bool) -> tuple[tuple[int, bool, Envelope], ...]:

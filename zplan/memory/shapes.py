@@ -86,7 +86,7 @@ class ByLines:
     def peak(self, track: Track, forward: bool) -> int:
         """Bytes of the largest instant of one direction beyond the pass's base."""
         lines, tokens = self._lines, self._tokens
-        blocks, head = lines.memo[forward].get(track) or lines.found(track, forward)
+        blocks, head, most = lines.memo[forward].get(track) or lines.found(track, forward)
         below, waiting = self._below[forward], 0 if forward else self._waiting
         peak = below + waiting + blocks.at(tokens)
         # The frames of stem and blocks are gone before the head's matrix is used.
@@ -99,11 +99,11 @@ class ByLines:
             stored = slope * tokens + start - gone
             peak = max(peak, below + stored + self._head_peak(self._head, track, forward))
         alone = self.inputs_bytes + waiting
-        if alone + self._stem_bytes + track.most[0] <= peak:
+        if alone + self._stem_bytes + most <= peak:
             return peak
         stem, sizes = self._stem, self._lines.stem_grad_sizes
         instants = candidates(stem.forward, ()) if forward else candidates(stem.backward, sizes)
-        return max(peak, alone + end_best(instants[track.by], track.stem, track.most[0])[0])
+        return max(peak, alone + end_best(instants[track.by], track.stem, most)[0])
 
     def _head_peak(self, head: PieceMemory, track: Track, forward: bool) -> int:
         """Bytes of the largest instant of a head that has no lines."""
@@ -170,7 +170,6 @@ def batch_shape(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Bat
     return ByLines(lines, model, facts, batch, seq)
 
 
-@lru_cache(maxsize=16384)
 def code_bytes(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> int:
     """What a model's code needs in backward, whichever engine runs it: no plan's peak is less beyond what its engine holds.
 

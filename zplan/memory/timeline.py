@@ -71,7 +71,7 @@ class LayerLevels:
     @property
     def largest(self) -> int:
         """Bytes of the largest level."""
-        return max([value.total for value in self.values])
+        return max(self.values).total
 
     @property
     def hull(self) -> tuple[tuple[int, Level], ...]:
@@ -135,14 +135,19 @@ class Track:
     """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
     opening: Level = NOTHING
     """A spike before backward's first operator, when the loss head holds just what it kept."""
-    most: tuple[int, ...] = field(init=False)
-    """The largest level in stem, in head, and in each variant of block."""
+    _most: tuple[int, ...] = field(init=False, default=())
 
-    def __post_init__(self) -> None:
-        """Finds the largest levels: no instant whose own bytes and these stay below the peak needs a look."""
-        ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
-        blocks = (max((levels.largest for levels in per.values()), default=0) for per in self.blocks)
-        object.__setattr__(self, "most", (*ends, *blocks))
+    @property
+    def most(self) -> tuple[int, ...]:
+        """The largest level in stem, in head, and in each variant of block.
+
+        No instant whose own bytes and these stay below the peak needs a look.
+        """
+        if not self._most:
+            ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
+            blocks = (max((levels.largest for levels in per.values()), default=0) for per in self.blocks)
+            object.__setattr__(self, "_most", (*ends, *blocks))
+        return self._most
 
 
 def same_level(variants: int, layers: Sequence[int], value: Level) -> Track:

@@ -16,18 +16,6 @@ from zplan.memory.engines.calls import Op, Ops
 from zplan.spec import DeepSpeedOptions
 
 
-class Held(NamedTuple):
-    """Bytes of gathered weights from the beginning or the end of a call until the next one."""
-
-    backward: bool
-    piece: int
-    """-1 stem, 0..L-1 block, L head."""
-    op: Op
-    size: int
-    fetching: int = 0
-    """Bytes while the call's own tensors are copied out of the buffers that they were gathered in, where that is more."""
-
-
 class Weights(NamedTuple):
     """What the replay knows of every parameter, by its place."""
 
@@ -95,7 +83,7 @@ class Coordinator:
         self.again: dict[tuple[int, int], list[int]] = {}
         """Frozen tensors by the module whose backward made them be gathered for recomputation."""
         self.fetching = 0
-        """The most bytes while a module's own tensors were fetched; 0 after a release."""
+        """The most bytes while a module's own tensors were copied out of their buffers; 0 after a release."""
         self.step = self.position = 0
         self.queue: list[tuple[int, int]] = []
         self.uses: dict[int, list[int]] = {}
@@ -256,7 +244,7 @@ def _steps(backward: bool, number: int, ops: Sequence[Op], offset: int) -> list[
 
 def replay(
     trace: Sequence[Step], coordinator: Coordinator, before: Callable[[Step], None] | None = None
-) -> Iterator[Held]:
+) -> Iterator[Step]:
     """Replays one traced forward and backward pass.
 
     Args:
@@ -265,7 +253,7 @@ def replay(
         before: Told of the first call of each piece in each direction, before it happens.
 
     Yields:
-        After the beginning and the end of every call the bytes that are gathered, or still held by autograd.
+        Every call, right after the coordinator has seen it.
     """
     where = (False, -1)
     for step in trace:
@@ -276,5 +264,4 @@ def replay(
             coordinator.fetch(step)
         else:
             coordinator.release(step)
-        more = coordinator.fetching if coordinator.fetching > coordinator.bytes else 0
-        yield Held(step.backward, step.number - 1, step.op, coordinator.bytes, more)
+        yield step

@@ -13,7 +13,7 @@ from zplan.memory.activations.base import AFTER_MODULE
 from zplan.memory.activations.find import module_of
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.engines.calls import EXPERTS, Ops, implementation_of, in_chunks, model_ops
-from zplan.memory.engines.prefetch import Coordinator, Held, Weights, replay, trace_of
+from zplan.memory.engines.prefetch import Coordinator, Step, Weights, replay, trace_of
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero3_short import Short, Watch, Watched, shortened, stretched
 from zplan.memory.moments import TermKey
@@ -57,8 +57,9 @@ def _replayed(
     pieces, kept = _calls(groups, orders, options, chunks)
     trace, levels = trace_of(pieces), PieceLevels(len(orders.layers))
     weights = weights_of(groups, options, element_bytes, adapter_bytes)
-    for held in replay(trace, Coordinator(trace, weights, options, kept)):
-        levels.add(held)
+    coordinator = Coordinator(trace, weights, options, kept)
+    for step in replay(trace, coordinator):
+        levels.add(step, coordinator.bytes, coordinator.fetching)
     return levels
 
 
@@ -72,8 +73,8 @@ def _replayed_short(
     watch = Watch(short, pieces, Watched(trace, weights, options, kept))
     if watch.hopeless:
         return None
-    for held in replay(trace, watch.coordinator, watch.before):
-        levels.add(held)
+    for step in replay(trace, watch.coordinator, watch.before):
+        levels.add(step, watch.coordinator.bytes, watch.coordinator.fetching)
     sources = watch.sources()
     if sources is None:
         return None
@@ -136,9 +137,15 @@ class PieceLevels:
         self._running: tuple[str, ...] = ()
         """States of modules that run backward, and are not computed again."""
 
-    def add(self, held: Held) -> None:
-        """Counts what is held from one call to the next."""
-        backward, number, op, size, fetching = held
+    def add(self, step: Step, size: int, fetching: int = 0) -> None:
+        """Counts what is held from one call to the next.
+
+        Args:
+            step: The call that is over.
+            size: Bytes of gathered weights, from now on.
+            fetching: The most bytes while the call's own tensors were copied out of the buffers that they were gathered in.
+        """
+        backward, number, op = step.backward, step.number - 1, step.op
         piece = self._pieces.get((backward, number))
         if piece is None:
             piece = self._pieces[backward, number] = _Piece(self.found.setdefault((backward, number), {"": 0}))
@@ -158,7 +165,9 @@ class PieceLevels:
             piece.later = 2
         self._before = size
         if names is not None:
-            self._add_modules(piece, names, held, before)
+            apart = not 0 <= number < self._blocks
+            # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
+            self._add_modules(piece, names, step, size, size if apart else max(size, before, fetching))
             if not op.leaf:
                 return
         # Code outside of modules with matrices.
@@ -168,15 +177,13 @@ class PieceLevels:
         if piece.later and not op.again and states.get(LATER, -1) < size:
             states[LATER] = size
 
-    def _add_modules(self, piece: _Piece, names: _Names, held: Held, before: int) -> None:
+    def _add_modules(self, piece: _Piece, names: _Names, step: Step, size: int, around: int) -> None:
         """Counts what is there while modules with matrices run that begin now."""
-        op, own = held.op, held.backward and not held.op.again
-        # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
-        around = max(held.size, before, held.fetching) if 0 <= held.piece < self._blocks else held.size
+        op, own = step.op, step.backward and not step.op.again
         for key, backward in zip(names.again, names.own, strict=True):
             # Of a mixture of experts it is the router that comes first, and last in backward.
             inside = op.leaf and (own or key.endswith(EXPERTS))
-            _raise(piece.states, (key, backward) if own else (key,), held.size if inside else around)
+            _raise(piece.states, (key, backward) if own else (key,), size if inside else around)
         piece.last = names.after_own if own else names.after
 
 
