@@ -83,7 +83,7 @@ def _compute(model: ModelSpec, gpu: GpuSpec, code: _Code, micro_batch: int, seq_
     job = replace(code.job, micro_batch=micro_batch, seq_len=seq_len)
     shape = work.model_shape(model, job.lora)
     tokens = job.micro_batch * job.seq_len
-    recomputed = work.recomputed_share(model, job)
+    recomputed = work.recomputed_share(model, job.checkpointing)
     matmul, flops, repeated = _matmul_seconds(shape, tokens, recomputed, rates.matmul_flops(gpu, job.precision))
     scores = work.attention_flops(model, job)
     eager = job.attention is Attention.EAGER
@@ -193,7 +193,7 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     if gpu is None:
         return None
     batch = (job.micro_batch, job.seq_len, job.grad_accum)
-    parts, hidden = next(_timed(plan.model, plan.cluster, gpu, facts, (batch,), replicas))
+    parts, hidden = next(_timed(plan.model, plan.cluster, gpu, (facts, facts), (batch,), replicas))
     compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len)
     moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas)
     seconds = sum(parts.values())
@@ -210,14 +210,15 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
 
 
 def speeds_of(
-    model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batches: Sequence[tuple[int, int, int]]
+    model: ModelSpec, cluster: ClusterSpec, code: JobFacts, way: JobFacts, batches: Sequence[tuple[int, int, int]]
 ) -> list[float | None]:
-    """Tokens per second and GPU alone, from a job's facts, which plans that differ in their batch share.
+    """Tokens per second and GPU alone, from what many plans share.
 
     Args:
         model: The architecture.
         cluster: The hardware.
-        facts: Of the job.
+        code: Of any job whose micro-steps compute the same.
+        way: Of any job that shards, offloads and steps in the same way.
         batches: Sequences per GPU, tokens of each, micro-steps.
 
     Returns:
@@ -226,7 +227,7 @@ def speeds_of(
     gpu = cluster.gpu
     if gpu is None:
         return [None] * len(batches)
-    seconds = [sum(parts.values()) for parts, _ in _timed(model, cluster, gpu, facts, batches, 1)]
+    seconds = [sum(parts.values()) for parts, _ in _timed(model, cluster, gpu, (code, way), batches, 1)]
     return [batch[0] * batch[1] * batch[2] / one for batch, one in zip(batches, seconds, strict=True)]
 
 
@@ -234,18 +235,18 @@ def _timed(
     model: ModelSpec,
     cluster: ClusterSpec,
     gpu: GpuSpec,
-    facts: JobFacts,
+    facts: tuple[JobFacts, JobFacts],
     batches: Sequence[tuple[int, int, int]],
     replicas: int,
 ) -> Iterator[tuple[dict[str, float], float]]:
-    """Seconds by cause, and the seconds that stay hidden, for each batch."""
-    code, offloaded = _code_of(facts), facts.job.checkpointing.offloaded
-    around = {accum: _around(model, cluster, gpu, facts, accum, replicas) for accum in {batch[2] for batch in batches}}
+    """Seconds by cause, and the seconds that stay hidden, for each batch; from facts of the code and of the way (see speeds_of)."""
+    code, offloaded = _code_of(facts[0]), facts[0].job.checkpointing.offloaded
+    around = {accum: _around(model, cluster, gpu, facts[1], accum, replicas) for accum in {one[2] for one in batches}}
     for batch in batches:
         micro_batch, seq_len, grad_accum = batch
         compute = _compute(model, gpu, code, micro_batch, seq_len)
         moved, optimizer = around[grad_accum]
-        copies = checkpoint_copies(model, gpu, facts.job, batch) if offloaded else 0.0
+        copies = checkpoint_copies(model, gpu, facts[0].job, batch) if offloaded else 0.0
         yield _parts(compute, moved, copies, grad_accum, optimizer)
 
 

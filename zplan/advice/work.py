@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.find import module_of
-from zplan.spec import Attention, Job, Lora, ModelSpec, WeightKind
+from zplan.spec import Attention, Checkpointing, Job, Lora, ModelSpec, WeightKind
 
 LAYER_NORM_FAMILIES = frozenset(
     {
@@ -187,13 +187,13 @@ def attention_flops(model: ModelSpec, job: Job) -> float:
     return total
 
 
-def recomputed_share(model: ModelSpec, job: Job) -> float:
+def recomputed_share(model: ModelSpec, checkpointing: Checkpointing) -> float:
     """Share of the blocks whose forward runs again in backward."""
-    kind = job.checkpointing.kind
+    kind = checkpointing.kind
     if kind == "full":
         return 1.0
     if kind == "every-k":
-        return -(-model.num_layers // job.checkpointing.every) / model.num_layers
+        return -(-model.num_layers // checkpointing.every) / model.num_layers
     return 0.0
 
 
