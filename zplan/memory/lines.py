@@ -197,8 +197,8 @@ class _Blocks:
             known = places.get(id(levels))
             if known is None:
                 points = levels.hull if len(held) == 1 else levels.rising if growing else levels.points
-                known = upper_envelope([(below[i][0], below[i][1] + level.total) for i, level in points])
-                places[id(levels)] = known
+                known = [(below[i][0], below[i][1] + level.total) for i, level in points]
+                known = places[id(levels)] = upper_envelope(known) if len(known) > 1 else known
             return known
 
         for number, (variant, levels) in enumerate(zip(self._variants, track.blocks, strict=True)):

@@ -154,7 +154,7 @@ def build_blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tu
             lora=0 if job.lora is None else job.lora.rank,
             targets=ALL_LINEAR if job.lora is None else job.lora.targets,
             quantized=job.quantize is not None,
-            keeps_inputs=facts.own_linear and job.quantize is None,
+            keeps_inputs=facts.own_linear and job.lora is not None and job.quantize is None,
         )
         if wide and job.lora is not None:
             piece = _widened(piece, block, job.lora, batch * seq, flag)

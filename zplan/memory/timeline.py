@@ -61,11 +61,13 @@ class LayerLevels:
     @property
     def rising(self) -> list[tuple[int, Level]]:
         """The points but for those of which a later layer's level is as large: all that count where each layer keeps something."""
-        most, found = -1, []
+        most, largest, found = -1, self.largest, []
         for index, value in zip(reversed(self.indices), reversed(self.values), strict=True):
             if value.total > most:
                 most = value.total
                 found.append((index, value))
+                if most == largest:
+                    break
         return found
 
     @property
@@ -92,7 +94,7 @@ def _step(indices: Sequence[int], totals: Sequence[int]) -> int:
 def _hull(indices: tuple[int, ...], values: tuple[Level, ...]) -> tuple[tuple[int, Level], ...]:
     """The upper-right convex hull of levels over layers (Andrew's monotone chain)."""
     first, last = (indices[0], values[0]), (indices[-1], values[-1])
-    if len(set(map(id, values))) == 1:
+    if max(values).total == values[-1].total:
         return (last,)
     totals = [value.total for value in values]
     if step := _step(indices, totals):

@@ -42,7 +42,7 @@ class _Group:
         self.used = False
 
 
-ABSENT, _GATHERED = 0, 1
+ABSENT, _GATHERED = False, True
 
 
 class Step(NamedTuple):

@@ -35,6 +35,7 @@ Ready = Callable[[int, int], tuple[Level, Level]]
 until the next gradient, and the level while the gradient is handed over (without the gradient itself)."""
 
 
+@lru_cache(maxsize=512)
 def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
     """Index of each layer's first tensor among all parameters, and of the head's."""
     position = len(groups.stem.tensors)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 from zplan.memory.engines.calls import Ops
-from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step
+from zplan.memory.engines.prefetch import Coordinator, Step
 from zplan.memory.engines.walk import GradOrders, piece_offsets
 from zplan.memory.params import Layout
 from zplan.spec import DeepSpeedOptions
@@ -127,11 +127,9 @@ class Watch:
         groups: dict[int, tuple[Any, list[tuple[bool, int]]]] = {}
         for at, group in one.in_flight.items():
             groups.setdefault(id(group), (group, []))[1].append(place(at))
-        tensors = {
-            (place(at), status, max(known - one.step, -1))
-            for at, (status, known) in enumerate(zip(one.status, one.fetched_for, strict=True))
-            if status != ABSENT or known >= one.step
-        }
+        every = range(len(one.status))
+        there = {*compress(every, one.status), *compress(every, map(one.step.__le__, one.fetched_for))}
+        tensors = {(place(at), one.status[at], max(one.fetched_for[at] - one.step, -1)) for at in there}
         return (
             one.position - bisect_left(one.recorded, one.step),
             one.available,
