@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,8 +56,7 @@ def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool, passing: int 
 
     ``passing`` is what a checkpointed block needs more while it runs forward.
     """
-    return replace(
-        piece,
+    return piece._replace(
         kept_bytes=piece.kept_bytes + (0 if checkpointed else extra),
         forward=_more(piece.forward, passing if checkpointed else extra),
         backward=_more(piece.backward, extra),
@@ -118,7 +116,7 @@ def stack_shape(model: ModelSpec, facts: CodeFacts) -> StackShape:
 def _with_input(head: PieceMemory, size: int) -> PieceMemory:
     """A frozen head whose matrix product keeps its input until its backward."""
     last = max((place for place, one in enumerate(head.backward) if one.module == HEAD_MODULE), default=-1)
-    return replace(head, backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
+    return head._replace(backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
 
 
 class Pieces(NamedTuple):
@@ -189,7 +187,7 @@ def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Piec
     lora = job.lora if job.checkpointing.kind == "none" and job.quantize is None else None
     if lora is not None and batch * seq >= max(FIRST_BLOCK_TOKENS, lora.rank):
         per_token, once = first_block_saving(model.block_kinds[model.layers[0]], lora, mode)
-        stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
+        stem = stem._replace(kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
     return stem
 
 

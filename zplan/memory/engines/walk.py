@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.params import Layout, Tensor
 from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, same_level
 
 
-@dataclass(frozen=True, slots=True)
-class GradOrders:
+class GradOrders(NamedTuple):
     """In which order each piece's weight gradients become ready (indices into the piece's tensors)."""
 
     stem: tuple[int, ...]
@@ -27,7 +26,7 @@ class GradOrders:
 
     def uncheckpointed(self) -> GradOrders:
         """The same without recomputation, for what doesn't depend on it."""
-        return replace(self, checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
+        return self._replace(checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
 
 
 Ready = Callable[[int, int], tuple[Level, Level]]

@@ -52,7 +52,7 @@ def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> 
         removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + SETTLING)
         if 2 * removed * period >= len(layers) and (best is None or removed * period > best.removed):
             rest = slice(lead, len(layers) - removed * period)
-            kept = replace(orders, layers=(*layers[:lead], *layers[rest]))
+            kept = orders._replace(layers=(*layers[:lead], *layers[rest]))
             fewer = replace(groups, layers=(*groups.layers[:lead], *groups.layers[rest]))
             best = Short(fewer, kept, lead, period, removed * period)
     return best
