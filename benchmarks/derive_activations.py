@@ -3,6 +3,7 @@
     python benchmarks/derive_activations.py                    # all families
     python benchmarks/derive_activations.py llama gemma2       # some
     python benchmarks/derive_activations.py llama cast lora    # one mode; with adapters only
+    python benchmarks/derive_activations.py --only math        # one kernel's tables, added to those that are there
     python benchmarks/derive_activations.py --show llama cast  # what the file says, as formulas
 
 Each family's model runs forward and backward without data at several sets of dimensions; every storage is named by a
@@ -18,6 +19,7 @@ import time
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.activations.find import module_of
 from zplan.memory.activations.store import FOLDER, section, stored
+from zplan.spec import Attention
 from zplan.verify.derive.families import FAMILIES
 from zplan.verify.derive.generate import family_file, family_tables
 from zplan.verify.derive.write import formulas
@@ -33,14 +35,17 @@ def show(family: str, modes: list[ComputeMode], lora: bool) -> None:
                 print(f"{name}, {key}", *formulas(table), sep="\n    ")
 
 
-def write(family: str, modes: list[ComputeMode], adapters: list[bool]) -> bool:
+def write(family: str, modes: list[ComputeMode], adapters: list[bool], only: Attention | None) -> bool:
     """Derives some modes of a family and writes its file; returns whether all went well."""
     derived, good = {}, True
+    old = stored(module_of(family))
     for mode in modes:
         for lora in adapters:
+            if only is not None and (old is None or section(mode, lora) not in old.sections):
+                continue  # a section of its own would hide the one that stands in for it
             start = time.perf_counter()
             try:
-                tables = family_tables(FAMILIES[family], mode, lora=lora)
+                tables = family_tables(FAMILIES[family], mode, lora=lora, only=only)
             except (ValueError, LookupError, RuntimeError) as error:
                 good = False
                 print(f"{family} {section(mode, lora)}: {error}", flush=True)
@@ -49,7 +54,8 @@ def write(family: str, modes: list[ComputeMode], adapters: list[bool]) -> bool:
             print(
                 f"{family} {section(mode, lora)}: {len(tables)} keys, {time.perf_counter() - start:.0f} s", flush=True
             )
-    (FOLDER / f"{module_of(family)}.txt").write_text(family_file(FAMILIES[family], derived), encoding="utf-8")
+    text = family_file(FAMILIES[family], derived, add_to=only is not None)
+    (FOLDER / f"{module_of(family)}.txt").write_text(text, encoding="utf-8")
     return good
 
 
@@ -59,6 +65,9 @@ def main() -> None:
     choices = (*FAMILIES, *(mode.value for mode in ComputeMode), "lora")
     parser.add_argument("what", nargs="*", metavar="FAMILY|MODE|lora", help=f"any of: {', '.join(choices)}")
     parser.add_argument("--show", action="store_true", help="print formulas instead of deriving")
+    parser.add_argument(
+        "--only", type=Attention, choices=tuple(Attention), help="one kernel's tables, added to the rest"
+    )
     options = parser.parse_args()
     asked = options.what
     if unknown := [word for word in asked if word not in choices]:
@@ -69,7 +78,7 @@ def main() -> None:
         if options.show:
             show(name, modes, "lora" in asked)
         else:
-            good = write(name, modes, [True] if "lora" in asked else [False, True]) and good
+            good = write(name, modes, [True] if "lora" in asked else [False, True], options.only) and good
     sys.exit(0 if good else 1)
 
 

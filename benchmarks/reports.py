@@ -35,7 +35,7 @@ from rowwords import UNREADABLE, NoPlanError, wrong_kind
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
-from zplan.memory.runtime import runtime
+from zplan.memory.runtime import outside_of, runtime
 from zplan.spec import Plan
 from zplan.units import GIB
 
@@ -60,7 +60,9 @@ def short_phases(one: Estimate) -> set[str]:
     """Phases whose own peak does not fit with its high bound."""
     job, cluster = one.plan.job, one.plan.cluster
     high = {
-        phase: runtime(job.engine, cluster.gpus, size, cluster.gpu_capacity_bytes, stage=job.stage).device_high_bytes
+        phase: runtime(
+            job.engine, cluster.gpus, size, cluster.gpu_capacity_bytes, stage=job.stage, outside=outside_of(cluster)
+        ).device_high_bytes
         for phase, size in one.phases.items()
     }
     return {phase for phase, size in high.items() if size > (cluster.gpu_capacity_bytes or 0)}

@@ -15,7 +15,7 @@ from zplan.errors import ZplanError
 from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
-from zplan.memory.runtime import runtime
+from zplan.memory.runtime import outside_of, runtime
 from zplan.memory.verdict import host_need
 from zplan.spec import Beyond
 from zplan.units import GIB
@@ -144,7 +144,7 @@ def _reaches(report: Report, results: Sequence[Estimate]) -> bool:
         return False
     job, cluster = results[-1].plan.job, results[-1].plan.cluster
     room = cluster.gpu_capacity_bytes
-    run = runtime(job.engine, cluster.gpus, int(reached), room, stage=job.stage)
+    run = runtime(job.engine, cluster.gpus, int(reached), room, stage=job.stage, outside=outside_of(cluster))
     return room is not None and run.device_high_bytes > room
 
 

@@ -147,6 +147,14 @@ def test_fix_writes_a_corrected_copy(capsys):
     assert answer(capsys, "check", "ds.fixed.json", *MODEL)["findings"] == []
 
 
+def test_fix_goes_on_where_a_move_leads_to_more(capsys):
+    """A stage-3 key beside its section is moved into it, where it does nothing at stage 1; a default value is no excuse."""
+    text = '{"stage3_prefetch_bucket_size": 5e7, "zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}'
+    answer(capsys, "check", write(text), *MODEL, "--fix")
+    assert json.loads(Path("ds.fixed.json").read_text())["zero_optimization"] == {"stage": 1}
+    assert answer(capsys, "check", "ds.fixed.json", *MODEL)["findings"] == []
+
+
 def test_fix_never_overwrites_without_force(capsys):
     write(BAD)
     Path("ds.fixed.json").write_text("mine")

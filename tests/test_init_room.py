@@ -7,7 +7,7 @@ import pytest
 from zplan.inputs.presets import load_model
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
-from zplan.spec import Checkpointing, ClusterSpec, Job, Loss, Offload, Plan
+from zplan.spec import Checkpointing, ClusterSpec, Engine, Job, Loss, Offload, Plan
 from zplan.units import GIB
 
 MODEL = load_model("llama-2-7b")
@@ -58,3 +58,16 @@ def test_a_larger_card_is_never_worse() -> None:
     order = {"oom": 0, "tight": 1, "fits": 2}
     verdicts = [order[str(priced(card).verdict)] for card in range(10, 48)]
     assert verdicts == sorted(verdicts)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 8])
+def test_fsdp1_flattens_a_unit_beside_its_weights_also_on_one_gpu(ranks: int) -> None:
+    """With everything offloaded nothing else is on the card: the root (embedding, last norm, head) twice in fp32.
+
+    Source: torch ``fully_sharded_data_parallel`` moves a unit to the GPU (``_move_module_to_device``), flattens it into a copy and
+    only then sends it back (``flat_param_to``); with one rank it was priced once.
+    """
+    root = 2 * 128256 * 4096 + 4096
+    job = Job(engine=Engine.FSDP1, stage=3, offload=Offload.ALL)
+    plan = Plan(model=load_model("llama-3-8b"), cluster=ClusterSpec(gpus=ranks, nodes=1), job=job)
+    assert estimate(plan).phases["init"] == 2 * 4 * root

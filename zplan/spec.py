@@ -46,10 +46,15 @@ class Precision(str, Enum):
 
 
 class Attention(str, Enum):
-    """Attention kernel. ``flash`` is also what torch's sdpa picks on CUDA when no mask is passed."""
+    """Attention kernel. ``flash`` is also what torch's sdpa picks on CUDA when no mask is passed.
+
+    ``math`` is torch's sdpa where it has no flash kernel: on cards before compute capability 8.0, and in fp32. Without a mask it
+    runs torch's math kernel where heads are grouped, which holds all scores in fp32, and memory-efficient attention elsewhere.
+    """
 
     FLASH = "flash"
     SDPA = "sdpa"
+    MATH = "math"
     EAGER = "eager"
 
 
@@ -210,6 +215,8 @@ class GpuSpec:
     pcie_lanes: int = 16
     lacks: tuple[str, ...] = ()
     """Number formats the card has no hardware for: ``bf16``, ``fp16``, ``tf32``, ``fp8``."""
+    flash_attention: bool = True
+    """Whether flash attention has kernels for it; NVIDIA's need compute capability 8.0."""
     price_per_hour: float | None = None
     source: str = ""
     checked: str = ""

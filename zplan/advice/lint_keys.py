@@ -15,6 +15,7 @@ from zplan.inputs.dskeys import (
     REMOVED_ZERO_KEYS,
     SECTIONS,
     SHORT_NAMES,
+    THIRD,
     ZERO_KEYS,
 )
 from zplan.inputs.dsvalues import AUTO
@@ -170,7 +171,8 @@ def _useless(context: Context) -> Iterator[Finding]:
         key = ZERO_KEYS.get(SHORT_NAMES.get(name, name))
         if key is None or stage in key.stages or (key.kind == "section" and not _offloads(zero[name])):
             continue
-        if not _differs(zero[name], key.default):
+        # A key of stage 3 says what is meant, whatever its value; others with their default change nothing anywhere.
+        if zero[name] in (None, AUTO) or (key.stages != THIRD and not _differs(zero[name], key.default)):
             continue
         if key.stages:
             stages = " and ".join(str(s) for s in key.stages) if len(key.stages) < 3 else "1 to 3"

@@ -145,7 +145,7 @@ def _own_changes(plan: Plan) -> Iterator[tuple[str, str, str, Plan]]:
     if job.optimizer == "adamw_torch":
         changed = replace(job, optimizer="adamw_torch_fused")
         yield "fused_optimizer", "a fused optimizer", "--optimizer adamw_torch_fused", replace(plan, job=changed)
-    if job.attention is Attention.EAGER:
+    if job.attention is Attention.EAGER and (plan.cluster.gpu is None or plan.cluster.gpu.flash_attention):
         changed = replace(job, attention=Attention.FLASH)
         yield "flash", "attention that keeps no scores", "--attention flash", replace(plan, job=changed)
     if job.engine is Engine.DEEPSPEED and job.stage > 0 and job.deepspeed.reduce_bucket_size > _SMALL_BUCKET:

@@ -20,7 +20,7 @@ from zplan.errors import ZplanError
 from zplan.memory.estimate import held_bytes
 from zplan.memory.facts import CodeFacts, JobFacts, job_facts, with_loss
 from zplan.memory.moments import Estimate
-from zplan.memory.runtime import most_allocated_bytes
+from zplan.memory.runtime import most_allocated_bytes, outside_of
 from zplan.spec import Checkpointing, Job, Loss
 
 _Candidate = tuple[Rank, Job, Pair]
@@ -59,7 +59,10 @@ class _Way:
         capacity = plan.cluster.gpu_capacity_bytes
         if capacity is None:
             return dict.fromkeys(lean, sys.maxsize)
-        most = most_allocated_bytes(plan.job.engine, plan.world_size, capacity, plan.job.stage, sure=sure)
+        outside = outside_of(plan.cluster)
+        most = most_allocated_bytes(
+            plan.job.engine, plan.world_size, capacity, plan.job.stage, sure=sure, outside=outside
+        )
         return {
             ratio: most - held_bytes(replace(plan, job=replace(plan.job, deepspeed=knobs)))
             for ratio, knobs in lean.items()

@@ -85,19 +85,17 @@ def _compute(model: ModelSpec, gpu: GpuSpec, code: _Code, micro_batch: int, seq_
     tokens = job.micro_batch * job.seq_len
     recomputed = work.recomputed_share(model, job.checkpointing)
     matmul, flops, repeated = _matmul_seconds(shape, tokens, recomputed, rates.matmul_flops(gpu, job.precision))
-    scores = work.attention_flops(model, job)
+    own = work.attention_work(model, job)
     eager = job.attention is Attention.EAGER
     again = 1.0 if job.checkpointing.kind == "selective" else recomputed
-    # Backward of flash attention computes the scores once more: 2.5 times the forward; eager attention's is twice.
-    rate = rates.matmul_flops(gpu, job.precision) if eager else rates.flash_flops(gpu, job.precision)
-    attention = scores * ((3.0 if eager else 3.5) + again) / rate
+    # Backward of fused attention computes the scores once more: 2.5 times the forward; where scores are kept it is twice.
+    attention = own.fused_flops * (3.5 + again) / rates.flash_flops(gpu, job.precision)
+    attention += own.score_flops * (3.0 + again) / rates.matmul_flops(gpu, job.precision if eager else Precision.FP32)
     width = 2 if job.precision is Precision.FP32 else 1
     passes = 1 + work.BACKWARD + recomputed
     moved = model.num_layers * tokens * work.block_elementwise_bytes(model, shape, job) * passes * width
     moved += tokens * work.loss_bytes(model, job)
-    if eager:
-        count = float(model.num_layers) * model.num_heads * tokens * job.seq_len
-        moved += count * work.EAGER_SCORE_BYTES * (1 + work.BACKWARD + again)
+    moved += own.scores * (work.EAGER_SCORE_BYTES if eager else work.MATH_SCORE_BYTES) * (1 + work.BACKWARD + again)
     moved += tokens * passes * (shape.adapter_in * work.ADAPTER_BYTES_IN + shape.adapter_out * work.ADAPTER_BYTES_OUT)
     if job.quantize is not None:
         per_weight = work.INT8_BYTES if job.quantize is Quantize.INT8 else work.NF4_BYTES
@@ -109,7 +107,8 @@ def _compute(model: ModelSpec, gpu: GpuSpec, code: _Code, micro_batch: int, seq_
     if job.engine is Engine.FSDP1:
         launch += (model.num_layers + 2 * shape.adapted) * (2 + recomputed) * rates.FSDP1_UNIT
     elementwise = moved / rates.memory_rate(gpu)
-    return Compute(matmul, attention, elementwise, launch, flops + 3.0 * scores, repeated + again * scores)
+    inside = own.fused_flops + own.score_flops
+    return Compute(matmul, attention, elementwise, launch, flops + 3.0 * inside, repeated + again * inside)
 
 
 _code = lru_cache(maxsize=1024)(_Code)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.find import module_of
-from zplan.spec import Attention, Checkpointing, Job, Lora, ModelSpec, WeightKind
+from zplan.memory.attention import asked, writes_scores
+from zplan.spec import Checkpointing, Job, Lora, ModelSpec, WeightKind
 
 LAYER_NORM_FAMILIES = frozenset(
     {
@@ -47,6 +48,9 @@ ROUTING_BYTES = 14
 """Per element and chosen expert: gather 2+2, weigh 2+2, add into the output 2+2+2."""
 EAGER_SCORE_BYTES = 24
 """Per score in forward: write 2, scale 2+2, mask 2+2, softmax 2+4, cast 4+2, read 2, and the second matmul's read."""
+MATH_SCORE_BYTES = 44
+"""The same in torch's math kernel, all in fp32: write 4, mask 4+4, softmax 4+4, compare 4+1, any 1, choose 4+4, cast 4+2, and the
+second matmul's read 4."""
 BACKWARD = 2
 """An elementwise kernel's backward reads the saved tensor and the gradient and writes one: about twice its forward."""
 LOGITS_BYTES, FUSED_LOGITS_BYTES = 36, 10
@@ -170,21 +174,35 @@ def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job) -> float:
     return float(norm * shape.norm_elements + residual + heads + routing + activation * f)
 
 
-def attention_flops(model: ModelSpec, job: Job) -> float:
-    """Attention's own matmuls in the forward of all layers.
+class AttentionWork(NamedTuple):
+    """Attention's own work in the forward of all layers, by kind of kernel."""
 
-    Formula: 4 * T * s * a * d per layer, half of it under a causal mask in flash kernels; at most the window's tokens.
+    fused_flops: float
+    """In kernels that hold no scores."""
+    score_flops: float
+    """In code that writes all scores out."""
+    scores: float
+    """How many it writes."""
+
+
+def attention_work(model: ModelSpec, job: Job) -> AttentionWork:
+    """Attention's own matmuls.
+
+    Formula: 4 * T * s * a * d per layer, half of it under a causal mask in fused kernels; at most the window's tokens.
     """
     tokens = job.micro_batch * job.seq_len
-    total = 0.0
+    fused = held = scores = 0.0
     for index, kind in enumerate(model.block_kinds):
         layers = sum(1 for layer in model.layers if layer == index)
-        reach = float(job.seq_len)
-        if job.attention is not Attention.EAGER:
-            window = kind.sliding_window
-            reach = job.seq_len / 2 if window is None or window >= job.seq_len else window - window**2 / job.seq_len / 2
-        total += 4.0 * layers * tokens * reach * model.num_heads * model.head_dim
-    return total
+        flops = 4.0 * layers * tokens * model.num_heads * model.head_dim
+        if writes_scores(asked(job), kind, job.seq_len):
+            held += flops * job.seq_len
+            scores += float(layers) * model.num_heads * tokens * job.seq_len
+            continue
+        window = kind.sliding_window
+        causal = window is None or window >= job.seq_len
+        fused += flops * (job.seq_len / 2 if causal or window is None else window - window**2 / job.seq_len / 2)
+    return AttentionWork(fused, held, scores)
 
 
 def recomputed_share(model: ModelSpec, checkpointing: Checkpointing) -> float:

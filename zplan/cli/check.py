@@ -84,7 +84,7 @@ def check(
     priced = price(wanted.plan, worst_rank=wanted.worst_rank, beyond=parse_phases(phases))
     wanted = replace(wanted, assumptions=with_notes(wanted.assumptions, [priced]))
     findings = _findings(found, wanted, priced)
-    written = _write(found, findings, file, fix)
+    written = _write(found, findings, file, fix, plan)
     if output.json:
         _print_json(found, wanted, priced, findings, written)
     else:
@@ -102,7 +102,9 @@ def _findings(file: "FileWords", wanted: "FilePlan", priced: "Estimate") -> "tup
     return (*beside, *lint(file.ds, wanted.reading, priced.plan, priced))
 
 
-def _write(file: "FileWords", findings: "Sequence[Finding]", path: str, fix: FixOptions) -> str | None:
+def _write(
+    file: "FileWords", findings: "Sequence[Finding]", path: str, fix: FixOptions, plan: PlanOptions
+) -> str | None:
     """Write the corrected copy that was asked for; returns where it is."""
     if not fix.fix:
         if fix.output is not None or fix.force:
@@ -117,14 +119,37 @@ def _write(file: "FileWords", findings: "Sequence[Finding]", path: str, fix: Fix
             f"--fix corrects a ds_config.json, and {file.name} is of another kind",
             "leave --fix out, or name the ds_config.json",
         )
-    import json
-
-    from zplan.advice.lint import fixed_value
     from zplan.export.files import save_text
 
     target = str(Path(path).with_name(f"{Path(path).stem}.fixed.json")) if fix.output is None else fix.output
-    save_text(target, json.dumps(fixed_value(file.ds, findings), indent=2) + "\n", force=fix.force)
+    save_text(target, _corrected(file, findings, plan), force=fix.force)
     return target
+
+
+_ROUNDS = 8
+"""A key that is moved or renamed may be wrong where it comes to stand; more than two rounds were never seen."""
+
+
+def _corrected(file: "FileWords", findings: "Sequence[Finding]", plan: PlanOptions) -> str:
+    """The file with all edits made, and those that they lead to."""
+    import json
+
+    from zplan.advice.lint import fixed_value
+    from zplan.cli.filewords import file_plan
+    from zplan.inputs.deepspeed import parse_ds_config
+
+    for _ in range(_ROUNDS):
+        assert file.ds is not None
+        text = json.dumps(fixed_value(file.ds, findings), indent=2) + "\n"
+        file = replace(file, ds=parse_ds_config(text, name=file.name))
+        try:
+            wanted = file_plan(file, plan)
+            findings = _findings(file, wanted, price(wanted.plan, worst_rank=wanted.worst_rank))
+        except ZplanError:
+            break  # what is left is no plan; the edits made so far were asked for
+        if not any(finding.edits for finding in findings):
+            break
+    return text
 
 
 def _print_json(

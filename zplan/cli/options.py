@@ -112,7 +112,12 @@ class PlanOptions:
     ] = None
     attention: Annotated[
         str | None,
-        _value("--attention", "KERNEL", JOB, "flash, sdpa or eager. Default: flash."),
+        _value(
+            "--attention",
+            "KERNEL",
+            JOB,
+            "flash, sdpa, math (sdpa without flash) or eager. Default: flash; math without it.",
+        ),
     ] = None
     loss: Annotated[
         str | None,

@@ -68,7 +68,7 @@ MEANT = {
     "--attention": {
         "flash": "flash2 flash3 fa2 fa3 flash_attention flash_attention_2 flash_attention_3 flash-attn",
         "sdpa": "xformers efficient mem_efficient",
-        "eager": "math naive",
+        "eager": "naive",
     },
     "--loss": {"fused": "liger cce fused_linear", "standard": "ce cross_entropy hf default"},
     "--quantize": {"nf4": "int4 fp4 4bit 4 qlora bnb", "int8": "8bit 8"},

@@ -19,7 +19,7 @@ from zplan.cli.parse import (
     parse_nodes,
     parse_nvme,
 )
-from zplan.cli.rules import SHARDING, check
+from zplan.cli.rules import SHARDING, check, has_flash
 from zplan.errors import ZplanError
 from zplan.memory.summary import not_counted
 from zplan.spec import (
@@ -209,8 +209,7 @@ def _job(
         notes.append("no gradient accumulation (--grad-accum)")
     if words.checkpointing is None:
         notes.append("activation checkpointing off (--checkpointing)")
-    if words.attention is None:
-        notes.append("flash attention (--attention)")
+    attention = _attention(words, precision, cluster, notes)
     if words.loss is None:
         notes.append("standard loss, whole logits (--loss)")
     if words.zero_init is None and engine is Engine.DEEPSPEED and words.stage in (None, 3):
@@ -223,7 +222,7 @@ def _job(
         seq_len=seq_len,
         grad_accum=words.grad_accum or 1,
         checkpointing=words.checkpointing or Checkpointing(),
-        attention=words.attention or Attention.FLASH,
+        attention=attention,
         loss=words.loss or Loss.STANDARD,
         compile=words.compile,
         lora=None if words.lora is None else Lora(rank=words.lora),
@@ -242,6 +241,20 @@ def _default_precision(cluster: ClusterSpec, notes: list[str]) -> Precision:
         return precision
     notes.append("bf16 mixed precision (--precision)")
     return Precision.BF16
+
+
+def _attention(words: JobWords, precision: Precision, cluster: ClusterSpec, notes: list[str]) -> Attention:
+    """The kernel that runs: flash attention, or torch's sdpa without it where there is none."""
+    if words.attention not in (None, Attention.SDPA):
+        return words.attention
+    if not has_flash(precision, cluster):
+        why = "in fp32" if precision is Precision.FP32 or cluster.gpu is None else f"on {cluster.gpu.title}"
+        notes.append(f"torch's sdpa attention, which has no flash kernel {why} (--attention)")
+        return Attention.MATH
+    if words.attention is None:
+        notes.append("flash attention (--attention)")
+        return Attention.FLASH
+    return Attention.SDPA
 
 
 def _default_seq_len(model: ModelSpec, notes: list[str]) -> int:

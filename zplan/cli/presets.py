@@ -145,6 +145,7 @@ def _gpu_object(card: "GpuSpec") -> dict[str, Any]:
         "flops_16bit": card.flops_16bit,
         "memory_bandwidth": card.memory_bandwidth,
         "lacks": list(card.lacks),
+        "flash_attention": card.flash_attention,
         "source": card.source,
     }
 

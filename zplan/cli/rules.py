@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from zplan.cli.parse import JobWords
 from zplan.errors import ZplanError
-from zplan.spec import ClusterSpec, Engine, Lora, ModelSpec, Offload, OffloadTo, Precision
+from zplan.spec import Attention, ClusterSpec, Engine, Lora, ModelSpec, Offload, OffloadTo, Precision
 from zplan.units import format_count
 
 SHARDING = (Engine.DEEPSPEED, Engine.FSDP2, Engine.FSDP1)
@@ -158,7 +158,37 @@ def _precision(words: JobWords, engine: Engine, model: ModelSpec, cluster: Clust
         )
 
 
-RULES: tuple[Rule, ...] = (_ranks, _stage, _offload, _nvme, _deepspeed_only, _model_bounds, _adapters, _precision)
+def has_flash(precision: Precision | None, cluster: ClusterSpec) -> bool:
+    """Returns whether flash attention runs: on a card that has it, in 16 bits.
+
+    Source: torch ``sdp_utils.cpp`` (``check_flash_attention_hardware_support``, ``check_dtypes_low_precision``); the flash-attn
+    package asks for the same.
+    """
+    return precision is not Precision.FP32 and (cluster.gpu is None or cluster.gpu.flash_attention)
+
+
+def _flash(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:
+    if words.attention is Attention.FLASH and not has_flash(words.precision, cluster):
+        card = cluster.gpu
+        cannot = (
+            "takes 16-bit numbers"
+            if words.precision is Precision.FP32 or card is None
+            else f"has no kernel for {card.title}"
+        )
+        raise ZplanError(f"flash attention {cannot}: --attention flash cannot run", "use --attention sdpa")
+
+
+RULES: tuple[Rule, ...] = (
+    _ranks,
+    _stage,
+    _offload,
+    _nvme,
+    _deepspeed_only,
+    _model_bounds,
+    _adapters,
+    _precision,
+    _flash,
+)
 
 
 def check(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:

@@ -96,8 +96,9 @@ def _outside(job: Job, fmt: str) -> list[str]:
     """Parts of a plan that no such config can say."""
     lines = [f"sequences of {job.seq_len} tokens: set in the data pipeline"]
     if job.checkpointing.kind != "none" and not (fmt in ("trainer", "fsdp") and job.checkpointing.kind == "full"):
-        how = "model.gradient_checkpointing_enable()" if job.checkpointing.kind == "full" else "in the model's own code"
-        lines.append(f"checkpointing {job.checkpointing}: turn it on with {how}")
+        whole = job.checkpointing.kind == "full"
+        how = "with model.gradient_checkpointing_enable()" if whole else "in the model's own code"
+        lines.append(f"checkpointing {job.checkpointing}: turn it on {how}")
     if job.loss is not Loss.STANDARD and not (fmt == "trainer" and job.loss is Loss.FUSED):
         lines.append(f"{job.loss.value} loss: patch the loss head, for one with Liger Kernel")
     if job.lora is not None:
@@ -107,7 +108,9 @@ def _outside(job: Job, fmt: str) -> list[str]:
     if job.precision is Precision.BF16_PURE and job.engine is not Engine.DEEPSPEED:
         lines.append("bf16-pure: load the model with dtype=torch.bfloat16")
     if job.attention.value != "flash" or fmt != "deepspeed":
-        kernel = {"flash": "flash_attention_2 or sdpa", "sdpa": "sdpa", "eager": "eager"}[job.attention.value]
+        kernel = {"flash": "flash_attention_2 or sdpa", "sdpa": "sdpa", "math": "sdpa", "eager": "eager"}[
+            job.attention.value
+        ]
         lines.append(f"attention {job.attention.value}: load the model with attn_implementation={kernel}")
     if job.engine is Engine.DEEPSPEED and job.stage == 3 and job.zero_init is not False and fmt == "deepspeed":
         lines.append(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from zplan.memory.activations.find import module_of
-from zplan.spec import Attention, BlockSpec, Job, ModelSpec
+from zplan.spec import Attention, BlockSpec, Job, ModelSpec, Precision
 
-_MASKS = (Attention.FLASH, Attention.SDPA, Attention.EAGER)
+_MASKS = (Attention.FLASH, Attention.MATH, Attention.SDPA, Attention.EAGER)
 """From no mask at all to one that is added to scores."""
 
 
@@ -18,14 +18,33 @@ def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
 
     Without padding transformers passes sdpa no mask where plain causal attention will do, and on CUDA torch then picks flash
     attention; a window that is not longer than the sequence needs a mask (transformers ``masking_utils.py``,
-    ``_ignore_causal_mask_sdpa``).
+    ``_ignore_causal_mask_sdpa``). With a mask torch runs memory-efficient attention whatever the card.
     """
-    masked = module_of(block.implementation) in ALWAYS_MASKED
-    if attention is Attention.SDPA and not masked and (block.sliding_window is None or seq_len < block.sliding_window):
-        return Attention.FLASH
-    return attention
+    if attention not in (Attention.SDPA, Attention.MATH):
+        return attention
+    windowed = block.sliding_window is not None and seq_len >= block.sliding_window
+    if windowed or module_of(block.implementation) in ALWAYS_MASKED:
+        return Attention.SDPA
+    return Attention.FLASH if attention is Attention.SDPA else Attention.MATH
+
+
+def asked(job: Job) -> Attention:
+    """What a job asks for: sdpa without its flash kernel where numbers have 32 bits (torch ``check_dtypes_low_precision``)."""
+    return Attention.MATH if job.attention is Attention.SDPA and job.precision is Precision.FP32 else job.attention
 
 
 def attention_of(model: ModelSpec, job: Job, seq_len: int) -> Attention:
     """Of the kernels that the kinds of blocks come down to, the one that needs most of a mask."""
     return max((kernel(job.attention, kind, seq_len) for kind in model.block_kinds), key=_MASKS.index)
+
+
+def writes_scores(attention: Attention, block: BlockSpec, seq_len: int) -> bool:
+    """Whether a block's attention writes out all scores: eager code, and torch's math kernel."""
+    ran = kernel(attention, block, seq_len)
+    return ran is Attention.EAGER or (ran is Attention.MATH and is_grouped(block))
+
+
+def is_grouped(block: BlockSpec) -> bool:
+    """Whether several heads of a block share keys and values."""
+    sizes = dict(block.dims)
+    return sizes.get("a") != sizes.get("k")

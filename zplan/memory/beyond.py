@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from zplan.memory.attention import asked
 from zplan.memory.elastic import paged_on_rank
 from zplan.memory.evaluation import EVAL, evaluation
 from zplan.memory.facts import job_facts
 from zplan.memory.loading import LOAD, loading
 from zplan.memory.moments import BEYOND, Estimate, HostMemory
 from zplan.memory.needs import PhaseNeed
-from zplan.memory.runtime import flash_scratch_bytes, runtime
+from zplan.memory.runtime import attention_scratch_bytes, outside_of, runtime
 from zplan.memory.saving import SAVE, saving
 from zplan.memory.verdict import because, deciding_phase, judge, peak_per_node_bytes
 from zplan.spec import Beyond, ClusterSpec
@@ -47,7 +48,8 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
         max(estimate.worst_rank_peak_bytes, estimate.phases["init"], later),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
-        scratch_bytes=flash_scratch_bytes(plan.model, job.attention, job.micro_batch, job.seq_len),
+        outside=outside_of(cluster),
+        scratch_bytes=attention_scratch_bytes(plan.model, asked(job), job.micro_batch, job.seq_len),
         paged_bytes=paged_on_rank(plan.model, facts, plan.world_size) if facts.optimizer.paged else 0,
     )
     host = _host(estimate.host, needs, cluster)

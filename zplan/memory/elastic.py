@@ -10,7 +10,7 @@ from zplan.memory.facts import JobFacts
 from zplan.memory.moments import Runtime, TermKey
 from zplan.memory.optimizers import paged_bytes
 from zplan.memory.params import layout
-from zplan.memory.runtime import runtime
+from zplan.memory.runtime import Outside, runtime
 from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, ModelSpec
 
@@ -31,13 +31,14 @@ def with_spilled(host: HostTerms, paged: int, run: Runtime) -> HostTerms:
     return replace(host, steady=steady, peak_bytes=host.peak_bytes + spilled)
 
 
-def init_is_too_large(job: Job, ranks: int, init_bytes: int, capacity_bytes: int | None) -> bool:
+def init_is_too_large(job: Job, ranks: int, init_bytes: int, capacity_bytes: int | None, outside: Outside) -> bool:
     """Whether DeepSpeed builds its flat buffer through the host: where the card may have no room for it beside the model."""
     if capacity_bytes is None or job.engine is not Engine.DEEPSPEED or job.stage not in (1, 2):
         return False
     if 2 * init_bytes < capacity_bytes:
         return False  # the usual case, decided without the bounds
-    return runtime(job.engine, ranks, init_bytes, None, stage=job.stage).device_high_bytes > capacity_bytes
+    run = runtime(job.engine, ranks, init_bytes, None, stage=job.stage, outside=outside)
+    return run.device_high_bytes > capacity_bytes
 
 
 def init_through_host(memory: EngineMemory) -> EngineMemory:

@@ -13,7 +13,7 @@ from zplan.memory.host import host_memory
 from zplan.memory.moments import Estimate, HostMemory, ModelStates, Moment, Moments, Runtime, TermKey
 from zplan.memory.params import layout
 from zplan.memory.peaks import pass_moments, peak_moment, with_inputs
-from zplan.memory.runtime import runtime
+from zplan.memory.runtime import outside_of, runtime
 from zplan.memory.shapes import BatchShape, batch_shape
 from zplan.memory.stack import engine_side
 from zplan.memory.states import model_states
@@ -148,7 +148,8 @@ def estimate(plan: Plan, facts: JobFacts | None = None) -> Estimate:
     shape = batch_shape(model, facts.code, job.micro_batch, job.seq_len)
     side = _side(model, facts, ranks, job.rank)
     memory = side.memory
-    if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes):
+    outside = outside_of(cluster)
+    if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes, outside):
         memory = init_through_host(memory)
     phases, peak = _phases(memory, shape)
     worst, worst_bytes = job.rank, peak.total_bytes
@@ -164,6 +165,7 @@ def estimate(plan: Plan, facts: JobFacts | None = None) -> Estimate:
         max(worst_bytes, init_bytes),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
+        outside=outside,
         scratch_bytes=shape.scratch_bytes,
         paged_bytes=paged,
     )

@@ -7,6 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from zplan.memory.activations.base import ComputeMode
+from zplan.memory.attention import asked
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
 from zplan.memory.params import keeps_fp32_adapters
@@ -79,7 +80,7 @@ def _static_facts(job: Job) -> JobFacts:
     states = state_sizes(job)
     code = Job(
         checkpointing=job.checkpointing,
-        attention=job.attention,
+        attention=asked(job),
         loss=job.loss,
         compile=job.compile,
         lora=job.lora,

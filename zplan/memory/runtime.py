@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from zplan.memory.activations import flash_backward_scratch_bytes
-from zplan.memory.attention import kernel
+from zplan.memory.activations import efficient_backward_scratch_bytes, flash_backward_scratch_bytes
+from zplan.memory.attention import asked, kernel, writes_scores
 from zplan.memory.moments import Runtime, TermKey
-from zplan.spec import Attention, Engine, ModelSpec, Plan
+from zplan.spec import Attention, ClusterSpec, Engine, ModelSpec, Plan
 
 GIB = 2**30
 MIB = 2**20
@@ -23,20 +23,60 @@ class Range(NamedTuple):
     source: str
 
 
-CONTEXT = Range(
-    140.9 * MIB,
-    0.47 * GIB,
-    0.92 * GIB,
-    "CUDA context: 140.9 MiB on a T4 (fitcheck-llm 0.3.1), 0.47 GiB lazy and 0.92 GiB eager on an A100 "
-    "(stas00/ml-engineering training/performance/README.md)",
+def _bytes(spread: Range) -> tuple[int, int, int]:
+    return int(spread.low), int(spread.expected), int(spread.high)
+
+
+class Outside(NamedTuple):
+    """What a process holds on a card outside of torch's allocator."""
+
+    context: Range
+    """Alone on one card: driver, kernels, libraries."""
+    nccl: Range
+    """What several ranks hold beyond that."""
+    context_bytes: tuple[int, int, int]
+    nccl_bytes: tuple[int, int, int]
+
+
+def _outside(one: tuple[float, float, float], several: tuple[float, float, float], cards: str) -> Outside:
+    """Ranges in GiB from what one process, and one of several ranks, held: least, median and most.
+
+    What several hold beyond one is NCCL's; it is not below nothing where the least of one is above the least of several.
+    """
+    source = (
+        f"least, median and most of what public out-of-memory messages of torch 2 show outside of its allocator, {cards} "
+        "(benchmarks/data/outside.yaml)"
+    )
+    least = min(one[0], several[0])
+    context = Range(least * GIB, one[1] * GIB, one[2] * GIB, source)
+    nccl = Range((several[0] - least) * GIB, (several[1] - one[1]) * GIB, (several[2] - one[2]) * GIB, source)
+    return Outside(context, nccl, _bytes(context), _bytes(nccl))
+
+
+ANY = _outside((0.12, 0.52, 1.70), (0.32, 1.30, 4.42), "15 of one process and 21 of several ranks")
+PCIE = _outside((0.12, 0.39, 1.16), (0.32, 0.60, 2.15), "6 of one process and 7 of several ranks without NVLink")
+NVLINK = _outside((0.49, 0.69, 1.70), (0.41, 1.47, 2.54), "5 of one process and 9 of several ranks on V100 and A100")
+NVLINK_4 = _outside(
+    (0.49, 0.71, 1.70), (0.41, 1.52, 4.42), "6 of one process and 11 of several ranks with NVLink, up to H200"
 )
-NCCL = Range(
-    544 * MIB,
-    688 * MIB,
-    1.45 * GIB,
-    "first communicator: 544 MB on 2 and 688 MB on more A100 (NVIDIA/nccl#964), 1.45 GiB after the first barrier "
-    "(stas00/ml-engineering training/performance/README.md)",
-)
+CONTEXT, NCCL = ANY.context, ANY.nccl
+
+
+def outside_of(cluster: ClusterSpec) -> Outside:
+    """What was measured on such cards; on any where the card is not known.
+
+    NCCL's buffers are linear in its channels, of which faster links have more (NVIDIA/nccl#986): 12 MiB for each channel and
+    peer (NCCL ``src/transport/p2p.cc``).
+    """
+    gpu, node = cluster.gpu, cluster.node
+    if gpu is None or gpu.vendor != "nvidia":
+        return ANY
+    link = gpu.link if node is None else node.intra_link
+    if link not in ("nvlink", "nvswitch"):
+        return PCIE
+    return NVLINK if "fp8" in gpu.lacks else NVLINK_4
+
+
 WORKSPACE = Range(
     2 * (2 * 4096 + 8 * 16) * 1024,
     2 * (2 * 4096 + 8 * 16) * 1024,
@@ -55,16 +95,16 @@ _FLAT = Range(
     "over 15 runs with flat ZeRO-1 buffers (MooreThreads/SimuMax, B200)",
 )
 _FSDP1 = Range(
-    0.040,
-    0.313,
-    0.689,
+    0.035,
+    0.275,
+    0.658,
     "nvidia-smi less context and NCCL over allocated, 36 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed); "
     "low: those that filled the card",
 )
 _SINGLE = Range(
-    0.006,
-    0.248,
-    0.427,
+    0.003,
+    0.230,
+    0.417,
     "nvidia-smi less context over allocated, 25 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed)",
 )
 _ZERO3 = Range(
@@ -78,16 +118,12 @@ _ZERO3 = Range(
 _FSDP2 = Range(
     0.006,
     0.047,
-    0.313,
+    0.275,
     "no published pairs for FSDP2: low and expected as for flat buffers, high is the median of FSDP1",
 )
 
 
-def _bytes(spread: Range) -> tuple[int, int, int]:
-    return int(spread.low), int(spread.expected), int(spread.high)
-
-
-_CONTEXT, _NCCL, _WORKSPACE = _bytes(CONTEXT), _bytes(NCCL), _bytes(WORKSPACE)
+_WORKSPACE = _bytes(WORKSPACE)
 
 
 def slack(engine: Engine, stage: int) -> Range:
@@ -106,14 +142,16 @@ def _shares(engine: Engine, stage: int) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=16384)
-def flash_scratch_bytes(model: ModelSpec, attention: Attention, micro_batch: int, seq_len: int) -> int:
-    """Largest scratch of flash attention's backward over the blocks that come down to it (see ``flash_backward_scratch_bytes``)."""
-    sizes = [
-        flash_backward_scratch_bytes(kind, micro_batch=micro_batch, seq_len=seq_len)
-        for kind in model.block_kinds
-        if kernel(attention, kind, seq_len) is Attention.FLASH and {"a", "k", "d"} <= {name for name, _ in kind.dims}
-    ]
-    return max(sizes, default=0)
+def attention_scratch_bytes(model: ModelSpec, attention: Attention, micro_batch: int, seq_len: int) -> int:
+    """Largest scratch of a fused kernel's backward over the blocks (see ``flash_backward_scratch_bytes`` and its sibling)."""
+    sizes = [0]
+    for kind in model.block_kinds:
+        if writes_scores(attention, kind, seq_len) or not {"a", "k", "d"} <= {name for name, _ in kind.dims}:
+            continue
+        flash = kernel(attention, kind, seq_len) is Attention.FLASH
+        scratch = flash_backward_scratch_bytes if flash else efficient_backward_scratch_bytes
+        sizes.append(scratch(kind, micro_batch=micro_batch, seq_len=seq_len))
+    return max(sizes)
 
 
 def kernel_scratch_bytes(plan: Plan) -> int:
@@ -122,7 +160,7 @@ def kernel_scratch_bytes(plan: Plan) -> int:
     Torch counts both as allocated; no dry run sees them.
     """
     job = plan.job
-    return int(WORKSPACE.high) + flash_scratch_bytes(plan.model, job.attention, job.micro_batch, job.seq_len)
+    return int(WORKSPACE.high) + attention_scratch_bytes(plan.model, asked(job), job.micro_batch, job.seq_len)
 
 
 def runtime(
@@ -132,6 +170,7 @@ def runtime(
     capacity_bytes: int | None,
     *,
     stage: int = 0,
+    outside: Outside = ANY,
     scratch_bytes: int = 0,
     paged_bytes: int = 0,
 ) -> Runtime:
@@ -147,6 +186,7 @@ def runtime(
         allocated_bytes: Peak of live tensors.
         capacity_bytes: Memory of the card, or None.
         stage: Decides the slack of DeepSpeed.
+        outside: What such cards hold outside of the allocator (:func:`outside_of`).
         scratch_bytes: Flash attention's accumulators; they count where they may meet the peak, in the high bound.
         paged_bytes: Managed memory, which the driver moves to the host when the card is full: it takes what room is left.
 
@@ -154,7 +194,7 @@ def runtime(
         The totals and their causes.
     """
     low, expected, high = _shares(engine, stage)
-    context, nccl = _CONTEXT, _NCCL if world_size > 1 else (0, 0, 0)
+    context, nccl = outside.context_bytes, outside.nccl_bytes if world_size > 1 else (0, 0, 0)
     kernels = (_WORKSPACE[0], _WORKSPACE[1], _WORKSPACE[2] + scratch_bytes)
     loose = (int(allocated_bytes * low), int(allocated_bytes * expected), int(allocated_bytes * high))
     fixed = context[1] + nccl[1] + kernels[1]
@@ -183,7 +223,9 @@ def runtime(
 
 
 @lru_cache(maxsize=1024)
-def most_allocated_bytes(engine: Engine, world_size: int, capacity_bytes: int, stage: int, *, sure: bool) -> int:
+def most_allocated_bytes(
+    engine: Engine, world_size: int, capacity_bytes: int, stage: int, *, sure: bool, outside: Outside = ANY
+) -> int:
     """The largest peak of live tensors that a card has room for; below 0 where it has none for what is always there.
 
     Args:
@@ -192,11 +234,12 @@ def most_allocated_bytes(engine: Engine, world_size: int, capacity_bytes: int, s
         capacity_bytes: Memory of the card.
         stage: Decides the slack of DeepSpeed.
         sure: By the high bound of :func:`runtime`, else by the expected value.
+        outside: What such cards hold outside of the allocator.
     """
     low, high = -1, capacity_bytes + 1
     while high - low > 1:
         middle = (low + high) // 2
-        run = runtime(engine, world_size, middle, capacity_bytes, stage=stage)
+        run = runtime(engine, world_size, middle, capacity_bytes, stage=stage, outside=outside)
         needed = run.device_high_bytes if sure else run.device_expected_bytes
         low, high = (middle, high) if needed <= capacity_bytes else (low, middle)
     return low

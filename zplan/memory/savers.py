@@ -49,7 +49,7 @@ def changed(piece: PieceMemory, block: BlockSpec, job: Job, tokens: int, checkpo
         difference += tokens * dropout_bytes(block.weights, job.lora)
     piece = with_difference(piece, difference, checkpointed=checkpointed)
     if kind == "selective":
-        # Attention's inside alone is computed again: no scores are kept. Flash attention keeps none to begin with.
+        # Attention's inside alone is computed again: no scores are kept. Fused kernels keep none to begin with.
         piece = piece._replace(kept_score_bytes=0)
     if not checkpointed:
         return piece
@@ -71,7 +71,7 @@ def selected_bytes(block: BlockSpec, attention: Attention) -> int:
     sizes = dict(block.dims)
     products = [_fan_out(weight) for weight in block.weights if weight.kind in MATMULS and len(weight.shape) == 2]
     kept = 2 * sum(products[::2])
-    flash = attention is not Attention.EAGER and "a" in sizes and "d" in sizes
+    flash = attention in (Attention.FLASH, Attention.SDPA) and "a" in sizes and "d" in sizes
     return kept + (2 * sizes["a"] * sizes["d"] + 4 * sizes["a"] if flash else 0)
 
 

@@ -14,7 +14,7 @@ from zplan.memory.codeside import Candidates, Stack, beside, candidates, held_by
 from zplan.memory.facts import CodeFacts
 from zplan.memory.lines import Lines, draw_lines
 from zplan.memory.peaks import end_best, head_best, pass_peak
-from zplan.memory.runtime import flash_scratch_bytes
+from zplan.memory.runtime import attention_scratch_bytes
 from zplan.memory.stack import INPUT_BYTES_PER_TOKEN, build_head, build_stack, build_stem, stack_shape
 from zplan.memory.timeline import NOTHING, Track, same_level
 from zplan.spec import Attention, ModelSpec
@@ -67,7 +67,7 @@ class ByLines:
         self._batch, self._tokens = batch, batch * seq
         stem = build_stem(model, facts, batch, seq)
         self.inputs_bytes = INPUT_BYTES_PER_TOKEN * batch * seq
-        self.scratch_bytes = flash_scratch_bytes(model, facts.job.attention, batch, seq)
+        self.scratch_bytes = attention_scratch_bytes(model, facts.job.attention, batch, seq)
         self._frames = lines.frames[0] * self._tokens + lines.frames[1] + stem.frame_bytes
         self._below = (self.inputs_bytes + held_bytes(stem, False), self.inputs_bytes + held_bytes(stem, True))
         """What is beside each direction's instants."""
@@ -120,6 +120,10 @@ class ByLines:
 BatchShape = ByStack | ByLines
 
 
+MAY_BE_LINEAR = (Attention.FLASH, Attention.MATH)
+"""Kernels without a mask, whose code may be linear in tokens; the last is not where heads are grouped."""
+
+
 class _Drawn:
     """A model's lines, once they are worth drawing; by whether lengths need padding."""
 
@@ -137,7 +141,7 @@ class _Drawn:
         self._asked = FEW
 
     def lines(self, seq: int) -> Lines | None:
-        if attention_of(self._model, self._facts.job, seq) is not Attention.FLASH:
+        if attention_of(self._model, self._facts.job, seq) not in MAY_BE_LINEAR:
             return None
         self._asked += 1
         if self._asked <= FEW:

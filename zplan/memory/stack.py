@@ -18,7 +18,7 @@ from zplan.memory.engines.base import EngineMemory
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.facts import CodeFacts, JobFacts
 from zplan.memory.params import layout
-from zplan.memory.runtime import flash_scratch_bytes
+from zplan.memory.runtime import attention_scratch_bytes
 from zplan.memory.savers import changed, differs, other_head
 from zplan.spec import Attention, BlockSpec, Engine, Job, Lora, Loss, ModelSpec, WeightKind
 
@@ -237,7 +237,7 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
             piece.kept_bytes + piece.input_grad_bytes if flag else 0
             for piece, flag in zip(blocks, shape.checkpointed, strict=True)
         )
-    scratch = flash_scratch_bytes(model, facts.job.attention, batch, seq)
+    scratch = attention_scratch_bytes(model, facts.job.attention, batch, seq)
     return Stack(stem, blocks, head, shape, INPUT_BYTES_PER_TOKEN * batch * seq, scratch, retained)
 
 

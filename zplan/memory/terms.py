@@ -163,8 +163,8 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         TermKey.ATTENTION_SCORES,
         GPU,
-        "The s x s matrix of every head, which only eager attention keeps",
-        "6 a s^2 b per layer: fp32 softmax and its 16-bit copy",
+        "The s x s matrix of every head, which eager attention keeps, and sdpa's math kernel",
+        "6 a s^2 b per layer: fp32 softmax and its 16-bit copy; math kernel: 4 a s^2 b",
         "transformers eager_attention_forward; arXiv:2205.14135 avoids it",
         "--attention flash",
     ),

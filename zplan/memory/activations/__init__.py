@@ -7,6 +7,17 @@ functions here put a model's sizes and a batch shape in, and are cached.
 from __future__ import annotations
 
 from zplan.memory.activations.heads import head_memory
-from zplan.memory.activations.pieces import block_memory, flash_backward_scratch_bytes, stem_memory
+from zplan.memory.activations.pieces import (
+    block_memory,
+    efficient_backward_scratch_bytes,
+    flash_backward_scratch_bytes,
+    stem_memory,
+)
 
-__all__ = ["block_memory", "flash_backward_scratch_bytes", "head_memory", "stem_memory"]
+__all__ = [
+    "block_memory",
+    "efficient_backward_scratch_bytes",
+    "flash_backward_scratch_bytes",
+    "head_memory",
+    "stem_memory",
+]

@@ -269,7 +269,9 @@ def _missing(implementation: str, attention: Attention, mode: ComputeMode, lora:
     adapters = WITH_ADAPTERS if lora else ""
     return ZplanError(
         f"there is no activation table for {implementation}{adapters} with {attention.value} attention in {mode.value} mode",
-        f"try --attention flash; or {MEASURE}" if attention is not Attention.FLASH else MEASURE,
+        f"try --attention {'eager' if attention is Attention.MATH else 'flash'}; or {MEASURE}"
+        if attention is not Attention.FLASH
+        else MEASURE,
     )
 
 
@@ -288,3 +290,15 @@ def flash_backward_scratch_bytes(block: BlockSpec, *, micro_batch: int, seq_len:
     padded = -(-head // 32) * 32 if head <= 192 else 256
     accumulators = 4 * micro_batch * rounded * heads * (padded + 1)
     return accumulators + (4 * micro_batch * seq_len * heads * head if kv_heads < heads else 0)
+
+
+def efficient_backward_scratch_bytes(block: BlockSpec, *, micro_batch: int, seq_len: int) -> int:
+    """Returns what the memory-efficient kernel allocates at most inside its backward, with keys in one split.
+
+    Formula: 3 * 4 b a s' d', fp32 accumulators of three gradients, with s and d rounded up to 128.
+    Source: torch ``mem_eff_attention/kernel_backward.h`` (``workspace_elements_gq``, ``_gk``, ``_gv``).
+    Not measured here: it takes a GPU.
+    """
+    sizes = dict(block.dims)
+    tokens, head = (-(-size // 128) * 128 for size in (seq_len, sizes["d"]))
+    return 12 * micro_batch * sizes["a"] * tokens * head

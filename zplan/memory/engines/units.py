@@ -133,10 +133,11 @@ def init_bytes(units: Units, states: StateBytes, params_bytes: int, copies: int)
     Args:
         units: The units.
         states: Bytes per element.
-        params_bytes: All shards of this rank.
+        params_bytes: What this rank keeps on the GPU.
         copies: How often a unit is on the GPU whole while it is sharded (FSDP1 flattens it into a copy).
     """
-    copies = 1 if units.ranks == 1 else copies
+    if units.ranks == 1 and params_bytes:
+        copies = 1  # the shard is the unit itself
     root = params_bytes + copies * _whole_bytes(units.root, units, states)
     stored = units.total("stored") or 1
     blocks = params_bytes - params_bytes * units.root.stored // stored

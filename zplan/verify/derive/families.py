@@ -34,9 +34,9 @@ class Family:
     """Layers to look at, one of each kind, neither first nor last."""
     variants: tuple[Config, ...] = (UNTIED, TIED)
     """Further config keys, for code that has switches; tied embeddings once."""
-    attentions: tuple[Attention, ...] = (Attention.FLASH, Attention.EAGER)
+    attentions: tuple[Attention, ...] = (Attention.FLASH, Attention.MATH, Attention.EAGER)
     """Kernels whose memory differs; sdpa is one of them where the code has windows, since only those need a mask."""
-    repeats_heads: tuple[Attention, ...] = (Attention.SDPA, Attention.EAGER)
+    repeats_heads: tuple[Attention, ...] = (Attention.SDPA, Attention.MATH, Attention.EAGER)
     """Kernels for which grouped KV heads are repeated, so that equal head counts have tables of their own."""
 
     def same_code(self, variant: Config) -> bool:
@@ -267,7 +267,8 @@ _ALL = (
             {**UNTIED, "new_decoder_architecture": True, "num_ln_in_parallel_attn": 1},
             {**UNTIED, "parallel_attn": False},
         ),
-        attentions=EVERY,  # it asks for a mask even where causal attention would do
+        # It asks for a mask even where causal attention would do, so that the kernel is the same on every card.
+        attentions=(Attention.FLASH, Attention.SDPA, Attention.EAGER),
         repeats_heads=(),
     ),
     Family("mixtral", lambda d: {**_llama(d), **_moe(d, "num_local_experts")}, drawn, attentions=EVERY),

@@ -11,7 +11,7 @@ from zplan.memory.activations.base import ComputeMode
 from zplan.memory.activations.find import code_kind, module_of, way_key
 from zplan.memory.activations.store import file_text, section, stored
 from zplan.memory.activations.table import Table
-from zplan.spec import Loss
+from zplan.spec import Attention, Loss
 from zplan.verify.derive.derive import Way, derive
 from zplan.verify.derive.families import Family
 
@@ -49,12 +49,14 @@ def runs(family: Family, mode: ComputeMode, lora: bool) -> Iterator[Run]:
                     yield Run(way, variant, grouped, tied)
 
 
-def family_tables(family: Family, mode: ComputeMode, *, lora: bool = False) -> Found:
-    """Returns a family's tables in one mode: key -> tables that differ in which weights there are."""
+def family_tables(family: Family, mode: ComputeMode, *, lora: bool = False, only: Attention | None = None) -> Found:
+    """Returns a family's tables in one mode (of one kernel, if told): key -> tables that differ in which weights there are."""
     found: Found = {}
     for run in runs(family, mode, lora):
-        add(found, run, derive(family, run.way, variant=run.variant, grouped=run.grouped))
-    add_losses(found, family, mode, lora)
+        if only in (None, run.way.attention):
+            add(found, run, derive(family, run.way, variant=run.variant, grouped=run.grouped))
+    if only is None:
+        add_losses(found, family, mode, lora)
     return found
 
 
@@ -104,12 +106,13 @@ def add(found: Found, run: Run, tables: Mapping[str, Table]) -> None:
             put(f"{piece} {way}{'' if run.grouped else ' mha'}", tables[piece])
 
 
-def family_file(family: Family, derived: Mapping[str, Mapping[str, list[Table]]]) -> str:
+def family_file(family: Family, derived: Mapping[str, Mapping[str, list[Table]]], *, add_to: bool = False) -> str:
     """Returns the text of a family's file: what is there already, with some sections new.
 
     Args:
         family: The family.
         derived: Section -> key -> tables.
+        add_to: Keep what else such a section has.
     """
     import torch
     import transformers
@@ -120,10 +123,11 @@ def family_file(family: Family, derived: Mapping[str, Mapping[str, list[Table]]]
     for lora in (False, True):
         for mode in ComputeMode:
             key = section(mode, lora)
+            before = old.shelf(key) if old is not None and key in old.sections else {}
             if key in derived:
-                sections[key] = derived[key]
-            elif old is not None and key in old.sections:
-                sections[key] = old.shelf(key)
+                sections[key] = {**before, **derived[key]} if add_to else derived[key]
+            elif before:
+                sections[key] = before
     versions = f"transformers {transformers.__version__} and torch {torch.__version__.partition('+')[0]}"
     header = f"Activations of {name}: derived from {versions} by benchmarks/derive_activations.py."
     return file_text(header, sections)

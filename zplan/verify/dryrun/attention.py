@@ -4,6 +4,9 @@
 ``sdpa``: transformers builds the masks that the model asks for, and the kernel is the one that torch picks on CUDA
 (``aten/src/ATen/native/transformers/cuda/sdp_utils.cpp``): flash without a mask, in 16 bits, with equal head sizes up to 256;
 memory-efficient otherwise, whose mask is converted to the query's dtype and kept for backward by each layer.
+``math``: the same on cards that have no flash kernel (compute capability below 8.0): without a mask the math kernel, which holds
+all scores in fp32, where heads are grouped, since memory-efficient attention takes equal head counts alone
+(``check_batch_size_and_num_heads_dense``; huggingface/transformers#48633 saw it on a T4), memory-efficient attention otherwise.
 ``eager``: the model's own code, nothing replaced.
 
 Head sizes that differ between queries and values (multi-head latent attention) go to the memory-efficient kernel in both.
@@ -12,7 +15,7 @@ Head sizes that differ between queries and values (multi-head latent attention) 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -63,6 +66,52 @@ def efficient(
     )[0]
 
 
+class _SafeSoftmax(torch.autograd.Function):  # type: ignore[misc]
+    """``_safe_softmax`` (``attention.cpp``), whose inner tensors a dispatch mode does not see."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: torch.Tensor) -> torch.Tensor:
+        out = torch.softmax(scores, -1)
+        masked = scores == float("-inf")
+        rows = torch.all(masked, -1, keepdim=True)
+        result = torch.where(rows, torch.scalar_tensor(0.0, dtype=out.dtype, device=out.device), out)
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        (result,) = ctx.saved_tensors
+        return torch.ops.aten._softmax_backward_data(grads[0], result, -1, result.dtype)
+
+
+def math(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout: float, causal: bool, scale: float | None
+) -> torch.Tensor:
+    """The composite kernel, operator by operator: in fp32 whatever it is given (``_scaled_dot_product_attention_math``).
+
+    Spelt out since under a dispatch mode torch adds the mask out of place, and hides what softmax needs. What has a name here has
+    one there: it lives until the end. Autocast has done its part when sdpa gets here; the operators inside run without it.
+    """
+    device, dtype = query.device.type, query.dtype
+    with nullcontext() if device == "meta" else torch.autocast(device, enabled=False):
+        wide_query, wide_key, wide_value = query.float(), key.float(), value.float()
+        factor = (query.shape[-1] ** -0.5 if scale is None else scale) ** 0.5
+        scaled = wide_query * factor
+        mask = None
+        if causal:
+            allowed = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
+            mask = torch.where(allowed, 0.0, torch.scalar_tensor(float("-inf"), device=query.device))
+        keys, values = _repeat_heads(wide_key, query.shape[1]), _repeat_heads(wide_value, query.shape[1])
+        scores = torch.matmul(scaled, keys.transpose(-2, -1) * factor)
+        if mask is not None:
+            scores.add_(mask)
+        scores = _SafeSoftmax.apply(scores)
+        if dropout > 0.0:
+            scores = torch.nn.functional.dropout(scores, dropout, True)
+        out, _ = torch.matmul(scores, values).to(dtype), scores.to(dtype)
+        return out
+
+
 def _takes_flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
     return (
         query.dtype in (torch.bfloat16, torch.float16)
@@ -97,9 +146,38 @@ def cuda_sdpa(
     query, key, value = _autocast(query, key, value)
     if attn_mask is None and _takes_flash(query, key, value):
         return flash(query, key, value, dropout_p, scale)
-    if enable_gqa:
-        key, value = _repeat_heads(key, query.shape[1]), _repeat_heads(value, query.shape[1])
-    return efficient(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return _without_flash(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def old_cuda_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """The same on a card that has no flash kernel."""
+    query, key, value = _autocast(query, key, value)
+    return _without_flash(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _without_flash(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    dropout: float,
+    causal: bool,
+    scale: float | None,
+    grouped: bool,
+) -> torch.Tensor:
+    # Transformers asks for grouped heads without a mask alone (``use_gqa_in_sdpa``), and then repeats none itself.
+    if grouped and query.shape[1] != key.shape[1]:
+        return math(query, key, value, dropout, causal, scale)
+    return efficient(query, key, value, mask, dropout, causal, scale)
 
 
 def _flash_interface(
@@ -144,7 +222,7 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
     """Replace the attention functions of torch and transformers, and dropout, for a while.
 
     Args:
-        kind: ``flash``, ``sdpa`` or ``eager``.
+        kind: ``flash``, ``sdpa``, ``math`` or ``eager``.
 
     Yields:
         The ``attn_implementation`` to give to transformers.
@@ -169,7 +247,7 @@ def attention_as_on_cuda(kind: str) -> Iterator[str]:
     # A run on data sees one document per row and builds no mask; without data the question would be answered wrongly.
     masking_utils.find_packed_sequence_indices = _no_mask
     if kind != "eager":
-        functional.scaled_dot_product_attention = cuda_sdpa
+        functional.scaled_dot_product_attention = old_cuda_sdpa if kind == "math" else cuda_sdpa
     if kind == "flash":
         ALL_ATTENTION_FUNCTIONS["sdpa"] = _flash_interface
         masks["sdpa"] = _no_mask

@@ -88,7 +88,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "engine": tuple(item.value for item in Engine),
     "offload": tuple(item.value for item in Offload),
     "precision": ("bf16", "fp16", "fp32", "bf16-pure"),
-    "attention": ("flash", "sdpa", "eager"),
+    "attention": ("flash", "sdpa", "math", "eager"),
     "loss": ("standard", "chunked", "fused"),
 }
 _STAGES = {"deepspeed": (0, 1, 2, 3), "fsdp2": (2, 3), "fsdp1": (2, 3), "ddp": (0,), "single": (0,)}

@@ -1,0 +1,116 @@
+"""The messages of `benchmarks/data/outside.yaml`: each keeps the rule of selection, and its amount is what was printed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+import yaml
+
+from zplan.memory import runtime
+from zplan.units import GIB
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+DATA: dict[str, Any] = yaml.safe_load((BENCHMARKS / "data" / "outside.yaml").read_text(encoding="utf-8"))
+ROWS: list[dict[str, Any]] = DATA["rows"]
+DAY = re.compile(r"20\d\d-[01]\d(-[0-3]\d)?")
+MOST_GIB = 8.0
+AGREE_GIB = 0.3
+
+sys.path.insert(0, str(BENCHMARKS))
+from outside import era, outside_gib, ranges, ranks, table  # noqa: E402
+
+
+def _rows() -> list[Any]:
+    return [pytest.param(row, id=row["ref"]) for row in ROWS]
+
+
+@pytest.mark.parametrize("row", _rows())
+def test_amounts_follow_from_the_printed_numbers(row: dict[str, Any]) -> None:
+    if row["form"] == "new":
+        assert "reserved_gib" not in row
+        assert abs(row["total_gib"] - row["free_gib"] - row["in_use_gib"]) <= AGREE_GIB
+        again = row["in_use_gib"] - (row["allocated_gib"] + row["unallocated_gib"])
+    else:
+        assert row["form"] == "old"
+        assert "in_use_gib" not in row
+        assert row["allocated_gib"] <= row["reserved_gib"]
+        again = row["total_gib"] - (row["free_gib"] + row["reserved_gib"])
+    assert outside_gib(row) == pytest.approx(again, abs=1e-9)
+    assert 0 < outside_gib(row) <= MOST_GIB
+
+
+@pytest.mark.parametrize("row", _rows())
+def test_rows_say_where_they_are_from(row: dict[str, Any]) -> None:
+    assert row["url"].startswith("https://github.com/" + re.split(r"[#:]", row["ref"])[0])
+    assert row["date"] is None or DAY.fullmatch(row["date"])
+    assert (row["card"] is None) == (row["card_from"] is None)
+    assert row["card_from"] in {None, "stated", "capacity"}
+    assert row["engine"] in {None, "deepspeed-1", "deepspeed-2", "deepspeed-3", "fsdp", "ddp", "single"}
+    assert row["engine"] != "single" or row["gpus"] == 1
+
+
+def test_one_row_per_configuration() -> None:
+    assert len({row["ref"] for row in ROWS}) == len(ROWS)
+    assert not {row["ref"] for row in ROWS} & {row["ref"] for row in DATA["left_out"]}
+    assert all(row["reason"] for row in DATA["left_out"])
+    assert all(row["value"] and row["url"] for row in DATA["context_only"])
+
+
+def test_era_and_ranks() -> None:
+    row = {"torch": None, "form": "old", "date": None, "gpus": None}
+    assert era(row) == "?"
+    assert era({**row, "date": "2023-02-25"}) == "<2"
+    assert era({**row, "date": "2023-03-17"}) == ">=2"
+    assert era({**row, "date": "2023-04-13", "torch": "1.13.1"}) == "<2"
+    assert era({**row, "form": "new"}) == ">=2"
+    assert [ranks({**row, "gpus": gpus}) for gpus in (None, 1, 8)] == ["?", "1", "several"]
+
+
+def test_table_of_two() -> None:
+    row = {"card": "T4", "torch": None, "form": "old", "date": "2020-12-07", "gpus": 1}
+    # 15.90 - 0.50 - 15.00 = 0.40; 15.90 - 0.30 - 14.60 = 1.00; the middle of both 0.70
+    rows = [
+        {**row, "total_gib": 15.90, "free_gib": 0.50, "reserved_gib": 15.00},
+        {**row, "total_gib": 15.90, "free_gib": 0.30, "reserved_gib": 14.60},
+    ]
+    assert ("T4", "1", "<2", "2", "0.40", "0.70", "1.00") in table(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "of"), [("any", "ANY"), ("pcie", "PCIE"), ("nvlink", "NVLINK"), ("nvlink_4", "NVLINK_4")]
+)
+def test_the_estimate_takes_its_ranges_from_here(kind: str, of: str) -> None:
+    taken: runtime.Outside = getattr(runtime, of)
+    found = ranges(ROWS)[kind]
+    one, several = found["1"], found["several"]
+    assert f"{one[0]} of one process and {several[0]} of several ranks" in taken.context.source
+    context, nccl = taken.context, taken.nccl
+    # Printed to 0.01 GiB; the least of one process is not above that of several ranks, whose processes have a context, too.
+    assert context.low / GIB == pytest.approx(min(one[1], several[1]), abs=0.005)
+    assert (context.expected / GIB, context.high / GIB) == pytest.approx(one[2:], abs=0.0051)
+    sums = tuple((before + after) / GIB for before, after in zip(context[:3], nccl[:3], strict=True))
+    assert sums == pytest.approx(several[1:], abs=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("ranks_told", "name", "outside"), [("several", "_FSDP1", runtime.NVLINK), ("1", "_SINGLE", runtime.NVLINK)]
+)
+def test_slack_is_what_is_left_of_nvidia_smi(ranks_told: str, name: str, outside: runtime.Outside) -> None:
+    """Of the runs of fms-acceleration, all on A100-80GB, that print both figures."""
+    measured = yaml.safe_load((BENCHMARKS / "data" / "measured.yaml").read_text(encoding="utf-8"))
+    held = outside.context.expected + (outside.nccl.expected if ranks_told == "several" else 0)
+    shares = sorted(
+        (row["extra"]["nvidia_smi_mib"] * 2**20 - row["measured"]["value"] - held) / row["measured"]["value"]
+        for row in measured
+        if (row.get("extra") or {}).get("nvidia_smi_mib")
+        and (row["measured"] or {}).get("kind_class") == "allocated"
+        and (row["n_gpus"] > 1) == (ranks_told == "several")
+    )
+    taken = getattr(runtime, name)
+    assert f"{len(shares)} runs" in taken.source
+    assert taken[:3] == pytest.approx((shares[0], median(shares), shares[-1]), abs=0.0006)
