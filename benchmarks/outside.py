@@ -47,31 +47,25 @@ def ranks(row: Mapping[str, Any]) -> str:
     return "?" if row["gpus"] is None else "1" if row["gpus"] == 1 else "several"
 
 
-NVLINK, NVLINK_4 = ("V100", "A100"), ("H100", "H200", "GH200")
-"""Cards whose ranks meet over NVLink, by its generation (4 has NVLink SHARP)."""
+SMALL_BELOW_GIB = 36
+"""Between the largest card of 32 GB and the smallest of 40."""
 
 
 def ranges(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, tuple[int, float, float, float]]]:
-    """What the estimate takes from the messages of torch 2, by kind of card and `1` or `several` ranks.
+    """What the estimate takes from the messages of torch 2, by size of card and `1` or `several` ranks.
 
     Returns:
-        Count, least, median and most in GiB, of ``any`` card, ``pcie``, ``nvlink`` (V100 and A100) and ``nvlink_4``, which takes
-        in all cards with NVLink, since it has two messages alone.
+        Count, least, median and most in GiB, of ``any`` card, ``small`` and ``large``.
     """
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in rows:
         if era(row) != ">=2" or ranks(row) == "?" or row.get("own_allocations"):
             continue
-        card = str(row["card"] or "")
-        of = (
-            "nvlink" if card.startswith(NVLINK) else "nvlink_4" if card.startswith(NVLINK_4) else "pcie" if card else ""
-        )
-        for kind in {"any", of} | ({"nvlink_4"} if of == "nvlink" else set()):
+        for kind in ("any", "small" if row["total_gib"] < SMALL_BELOW_GIB else "large"):
             groups[kind, ranks(row)].append(outside_gib(row))
     found: dict[str, dict[str, tuple[int, float, float, float]]] = defaultdict(dict)
     for (kind, count), held in groups.items():
-        if kind:
-            found[kind][count] = (len(held), min(held), median(held), max(held))
+        found[kind][count] = (len(held), min(held), median(held), max(held))
     return found
 
 

@@ -61,7 +61,12 @@ def short_phases(one: Estimate) -> set[str]:
     job, cluster = one.plan.job, one.plan.cluster
     high = {
         phase: runtime(
-            job.engine, cluster.gpus, size, cluster.gpu_capacity_bytes, stage=job.stage, outside=outside_of(cluster)
+            job.engine,
+            cluster.gpus,
+            size,
+            cluster.gpu_capacity_bytes,
+            stage=job.stage,
+            outside=outside_of(cluster.gpu_capacity_bytes),
         ).device_high_bytes
         for phase, size in one.phases.items()
     }

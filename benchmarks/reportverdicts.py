@@ -144,7 +144,7 @@ def _reaches(report: Report, results: Sequence[Estimate]) -> bool:
         return False
     job, cluster = results[-1].plan.job, results[-1].plan.cluster
     room = cluster.gpu_capacity_bytes
-    run = runtime(job.engine, cluster.gpus, int(reached), room, stage=job.stage, outside=outside_of(cluster))
+    run = runtime(job.engine, cluster.gpus, int(reached), room, stage=job.stage, outside=outside_of(room))
     return room is not None and run.device_high_bytes > room
 
 

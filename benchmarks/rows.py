@@ -14,8 +14,20 @@ from typing import Any
 
 import yaml
 from rowmodels import model_of
-from rowwords import UNREADABLE, NoPlanError, Row, attention_of, everything, implementation_of, text, wrong_kind
+from rowwords import (
+    UNREADABLE,
+    NoPlanError,
+    Row,
+    attention_of,
+    everything,
+    implementation_of,
+    kernels_of,
+    section,
+    text,
+    wrong_kind,
+)
 
+from zplan.advice.work import PLAIN, Kernels
 from zplan.errors import ZplanError
 from zplan.inputs.presets import GPUS, find, list_gpus, load_gpu
 from zplan.memory.optimizers import OPTIMIZERS
@@ -27,6 +39,7 @@ from zplan.spec import (
     Job,
     Lora,
     Loss,
+    NodeSpec,
     Offload,
     Plan,
     Precision,
@@ -60,12 +73,17 @@ class RowPlan:
     """Copies of the sharded group (HSDP): the plan's cluster is one of them."""
     notes: tuple[str, ...] = ()
     """What had to be read into the row."""
+    kernels: Kernels = PLAIN
+    """What the row says of its kernels."""
 
 
 def load_rows(path: Path | None = None) -> list[dict[str, Any]]:
     """Rows of a data file; the project's own by default."""
-    with (path or DATA).open(encoding="utf-8") as file:
-        rows = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    try:
+        with (path or DATA).open(encoding="utf-8") as file:
+            rows = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SystemExit(f"error: {path or DATA} cannot be read: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise SystemExit(f"error: {path or DATA} is not a list of rows with ids")
     return rows
@@ -88,12 +106,13 @@ def row_plan(row: Row, *, memory: bool = False) -> RowPlan | Skipped:
         if engine is Engine.DDP and cluster.gpus == 1:
             engine = Engine.SINGLE
         job = _job(row, model.family, engine, stage, notes, memory)
+        kernels = kernels_of(row)
     except (NoPlanError, ZplanError) as error:
         return Skipped(id=str(row["id"]), why=str(error))
     except UNREADABLE as error:
         return Skipped(id=str(row["id"]), why=wrong_kind(error))
     plan = Plan(model=model, cluster=cluster, job=job)
-    return RowPlan(id=str(row["id"]), plan=plan, replicas=replicas, notes=tuple(notes))
+    return RowPlan(id=str(row["id"]), plan=plan, replicas=replicas, notes=tuple(notes), kernels=kernels)
 
 
 def _refuse(row: Row, notes: list[str], memory: bool) -> None:
@@ -111,10 +130,17 @@ def _refuse(row: Row, notes: list[str], memory: bool) -> None:
     if "type" in (row.get("arch") or {}):
         raise NoPlanError(f"architecture: {row['arch']['type']}")
     for key in ("micro_batch", "seq", "n_gpus"):
-        if not isinstance(row.get(key), int):
+        if not _counts(row.get(key)):
             raise NoPlanError(f"{key} is not known")
+    if row.get("grad_accum") and not _counts(row["grad_accum"]):
+        raise NoPlanError("grad_accum is no number of micro-steps")
     if _offloads_activations(row) and not text(row, "act_ckpt").startswith("full"):
         raise NoPlanError("activations of blocks that are not checkpointed are offloaded")
+
+
+def _counts(value: object) -> bool:
+    """Whether this is a number of things."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40
 
 
 def _offloads_activations(row: Row) -> bool:
@@ -187,11 +213,29 @@ def _cluster(row: Row, notes: list[str], memory: bool = False) -> tuple[ClusterS
     if "hsdp" in text(row, "engine") and parallel.get("dp_replicate"):
         replicas, gpus = int(parallel["dp_replicate"]), int(parallel["dp_shard"])
     nodes = max(1, gpus // NODE_SIZE) if gpus % NODE_SIZE == 0 else 1
+    said = section(row, "extra")
+    if said.get("nodes") is not None:
+        nodes = int(said["nodes"])
     label = row.get("gpu_mem_gb")
     capacity = gpu.memory_bytes
     if isinstance(label, int | float) and abs(label - gpu.label_gib) > 1:
         capacity = int(label * gpu.memory_bytes / gpu.label_gib)
-    return ClusterSpec(gpus=gpus, nodes=nodes, gpu=gpu, gpu_capacity_bytes=capacity), replicas
+    node = _node(gpu, gpus // nodes, float(said["network_gbps"])) if said.get("network_gbps") is not None else None
+    return ClusterSpec(gpus=gpus, nodes=nodes, gpu=gpu, gpu_capacity_bytes=capacity, node=node), replicas
+
+
+def _node(gpu: GpuSpec, gpus: int, gbps: float) -> NodeSpec:
+    """A machine of these cards with the row's own network."""
+    return NodeSpec(
+        name="as the row says",
+        title="as the row says",
+        gpu=gpu.name,
+        gpus_per_node=gpus,
+        host_memory_bytes=0,
+        network_bandwidth=gbps * 1e9 / 8,
+        intra_link=gpu.link,
+        intra_bandwidth=gpu.link_bandwidth,
+    )
 
 
 def _precision(row: Row) -> Precision:
@@ -266,6 +310,9 @@ def _checkpointing(row: Row, notes: list[str], memory: bool) -> Checkpointing:
         return Checkpointing(kind="selective-op")
     if words.startswith("none"):
         return Checkpointing()
+    every = re.search(r"every[ -](\d+)", words)
+    if words.startswith(("selective-layer", "every")) and every is not None:
+        return Checkpointing(kind="every-k", every=int(every[1]))
     if memory and words in ("", "not stated", "unknown"):
         notes.append(UNSAID_CHECKPOINTING)
         return Checkpointing()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from zplan.advice.work import Kernels
 from zplan.spec import Attention
 
 Row = Mapping[str, Any]
@@ -46,6 +47,20 @@ def attention_of(row: Row) -> Attention:
     words = text(row, "flash")
     return (
         Attention.EAGER if row.get("flash") is not None and ("eager" in words or words == "none") else Attention.FLASH
+    )
+
+
+def kernels_of(row: Row) -> Kernels:
+    """What a row says of its kernels: generation of flash attention, fused norms and activations, GPTQ unpacked by torch."""
+    flash, said = text(row, "flash"), everything(row)
+    found = re.search(r"(flash ?1|fa1\b)|(fa3|te flash|cudnn)|(fa2|sdpa-flash|flash ?2)", flash)
+    quant = str(section(row, "lora").get("quant")).lower()
+    return Kernels(
+        flash=None if found is None else 1 if found[1] else 3 if found[2] else 2,
+        fused=re.search(r"liger kernels|foak|fused norm\b|transformer engine", said) is not None,
+        fused_loss=re.search(r"fused|liger|cut ?cross", text(row, "ce")) is not None,
+        unpacked_gptq="gptq" in quant and "accelerated" not in said,
+        loose_optimizer="for-loop" in text(row, "optimizer"),
     )
 
 

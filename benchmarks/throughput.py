@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -18,11 +19,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fit import leave_one_source_out
+from fit import Known, leave_one_source_out
 from rows import Skipped, load_rows, row_plan
 from rowwords import UNREADABLE, section, wrong_kind
 
 from zplan.advice.timing import step_time
+from zplan.advice.work import Kernels
 from zplan.spec import Plan
 
 SAME_SPEED = 0.01
@@ -34,12 +36,15 @@ class Answer:
 
     id: str
     source: str
+    publisher: str
+    """Its repository: sources of one publisher have no say in each other's constants."""
     group: str | None
     measured: float
     predicted: float
     bound_by: str
     plan: Plan
     replicas: int
+    kernels: Kernels
 
     @property
     def error(self) -> float:
@@ -74,6 +79,12 @@ def answer(row: Mapping[str, Any]) -> Answer | Skipped:
         return Skipped(id=str(row["id"]), why=wrong_kind(error))
 
 
+def publisher_of(row: Mapping[str, Any]) -> str:
+    """The repository that a row's figure comes from; its source's name where it is no repository."""
+    repository = re.match(r"[\w.-]+/([\w.-]+)", str(row.get("source")))
+    return str(row.get("source_id")) if repository is None else repository[1].lower()
+
+
 def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     made = row_plan(row)
     if isinstance(made, Skipped):
@@ -81,9 +92,13 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     measured = measured_rate(row, made.plan)
     if isinstance(measured, str):
         return Skipped(id=made.id, why=measured)
-    time = step_time(made.plan, replicas=made.replicas)
+    if not 0 < measured < math.inf:
+        return Skipped(id=made.id, why="its throughput is no positive number")
+    time = step_time(made.plan, replicas=made.replicas, kernels=made.kernels)
     if time is None:
         return Skipped(id=made.id, why="no card")
+    if not 0 < time.tokens_per_second_per_gpu < math.inf:
+        return Skipped(id=made.id, why="a field is out of range: no speed comes of it")
     share = time.hardware_flops_share * measured / time.tokens_per_second_per_gpu
     if share > 1:
         why = f"the row's own figure needs {share:.1f} times the card's peak FLOP/s"
@@ -91,12 +106,14 @@ def _answer(row: Mapping[str, Any]) -> Answer | Skipped:
     return Answer(
         id=made.id,
         source=str(row.get("source_id")),
-        group=row.get("sweep_group"),
+        publisher=publisher_of(row),
+        group=str(row["sweep_group"]) if row.get("sweep_group") else None,
         measured=measured,
         predicted=time.tokens_per_second_per_gpu,
         bound_by=time.bound_by,
         plan=made.plan,
         replicas=made.replicas,
+        kernels=made.kernels,
     )
 
 
@@ -122,9 +139,15 @@ def percentile(values: list[float], share: float) -> float | None:
     return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))] if ordered else None
 
 
-def report(path: Path | None) -> dict[str, Any]:
-    """The whole answer."""
-    rows = [row for row in load_rows(path) if section(row, "throughput").get("value")]
+def timed_rows(*paths: Path) -> list[dict[str, Any]]:
+    """Rows with a throughput."""
+    rows = [row for path in paths or (None,) for row in load_rows(path)]
+    return [row for row in rows if section(row, "throughput").get("value")]
+
+
+def report(*paths: Path) -> dict[str, Any]:
+    """The whole answer, over the rows of some files; over the project's own where none is named."""
+    rows = timed_rows(*paths)
     results = [answer(row) for row in rows]
     answers = [one for one in results if isinstance(one, Answer)]
     errors = [abs(one.error) for one in answers]
@@ -141,11 +164,12 @@ def report(path: Path | None) -> dict[str, Any]:
         "pairs": pairs,
         "pairs_right": right,
         "leave_one_source_out": leave_one_source_out(
-            [(one.source, one.plan, one.replicas, one.measured) for one in answers]
+            [Known(one.publisher, one.plan, one.replicas, one.measured, one.kernels) for one in answers]
         ),
         "why_unanswered": dict(Counter(why_kind(one.why) for one in results if isinstance(one, Skipped)).most_common()),
         "core": _figures([one for one in answers if one.id in core]),
         "sources": {name: _figures(members) for name, members in sorted(sources.items())},
+        "publishers": {name: members[0].publisher for name, members in sorted(sources.items())},
         "unanswered": [{"id": one.id, "why": one.why} for one in results if isinstance(one, Skipped)],
         "worst": [
             {"id": one.id, "error": round(one.error, 3), "bound_by": one.bound_by}
@@ -174,11 +198,13 @@ def _figures(answers: list[Answer]) -> dict[str, Any]:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, help="YAML with rows like benchmarks/data/measured.yaml")
+    parser.add_argument(
+        "--data", type=Path, nargs="+", default=[], help="YAML files with rows like benchmarks/data/measured.yaml"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--all", action="store_true", help="also every row")
     options = parser.parse_args()
-    result = report(options.data)
+    result = report(*options.data)
     if options.json:
         print(json.dumps(result, indent=2))
         return
@@ -189,15 +215,13 @@ def main() -> None:
         line = f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  bias"
         print(f"{line} {_percent(figures['bias']):>7s}  pairs {figures['pairs_right']}/{figures['pairs']}")
     out = result["leave_one_source_out"]
-    print(f"leave one source out: median {_percent(out['median'])}, 90th percentile {_percent(out['p90'])}")
+    print(f"leave one publisher out: median {_percent(out['median'])}, 90th percentile {_percent(out['p90'])}")
     for name, figures in out["sources"].items():
         print(f"  {name:18s} n {figures['n']:3d}  median {_percent(figures['median']):>6s}  when left out")
     for why, count in result["why_unanswered"].items():
         print(f"  {count:3d} not answered: {why}")
     if options.all:
-        for row in load_rows(options.data):
-            if not section(row, "throughput").get("value"):
-                continue
+        for row in timed_rows(*options.data):
             one = answer(row)
             if isinstance(one, Answer):
                 print(f"  {one.error:+7.1%}  {one.predicted:9.0f}  {one.measured:9.0f}  {one.bound_by:8s} {one.id}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import needs
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -128,7 +129,7 @@ def _small(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("row", _small(ROWS), ids=lambda row: f"{row['case']['engine']}-{row['case']['stage']}")
 def test_a_dry_run_says_what_it_said(row: dict[str, Any]) -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     again = run_case(row["case"])
     kept = row["result"]
     for key in ("init", "forward", "backward", "step", "steady"):

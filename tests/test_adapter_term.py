@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from warm import Warm, needs, processes
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.plan import build_plans
@@ -41,13 +42,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 
 
 @pytest.fixture(scope="module")
-def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "deepspeed", "peft"):
-        pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
+def measured(warm: Warm, model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    needs("torch", "deepspeed", "peft")
+    from zplan.verify.dryrun import plan_to_case
 
-    with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
+    with processes() as pool:
+        yield {name: pool.submit(warm.run_case, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
 
 
 def plan_of(model: ModelSpec, name: str) -> Plan:

@@ -42,7 +42,7 @@ def _job(**changes: Any) -> zplan.Plan:
 
 
 @pytest.mark.parametrize("name", [item.name for item in fields(zplan.Job)])
-@pytest.mark.parametrize("junk", JUNK, ids=repr)
+@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: "an object" if type(junk) is object else repr(junk))
 def test_junk_in_any_field_of_a_job_is_refused(name: str, junk: Any) -> None:
     with pytest.raises(zplan.ZplanError) as error:
         zplan.estimate(_job(**{name: junk}))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import needs
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.activations.store import FOLDER, section, stored
@@ -193,7 +194,7 @@ def test_a_mixture_of_experts_is_a_leaf() -> None:
 
 @pytest.mark.slow
 def test_an_order_is_what_the_engine_does() -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     from zplan.verify.derive.calls import hooks_in_child, orders, runs
     from zplan.verify.derive.families import FAMILIES
 

@@ -225,10 +225,10 @@ def test_files_that_are_none(capsys, tmp_path):
     with open("huge.json", "wb") as file:  # noqa: PTH123
         file.truncate(10**9)
     os.mkfifo("pipe.json")
-    start = time.perf_counter()
+    start = time.process_time()
     assert "too large" in failure(capsys, "check", "huge.json", *MODEL)[1]
     assert "not a regular file" in failure(capsys, "check", "pipe.json", *MODEL)[1]
-    assert time.perf_counter() - start < 1, "neither is read"
+    assert time.process_time() - start < 1, "neither is read"
 
 
 def test_a_file_and_a_model_are_needed(capsys):

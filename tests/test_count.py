@@ -153,19 +153,19 @@ def test_needs_neither_yaml_nor_pydantic_and_is_quick() -> None:
         "import sys, time\n"
         "from zplan.inputs.model import resolve_model\n"
         "resolve_model(params='7B', model=None)\n"
-        "start = time.perf_counter()\n"
+        "start = time.process_time()\n"
         "resolve_model(params='13B', model=None)\n"
-        "print(time.perf_counter() - start)\n"
+        "print(time.process_time() - start)\n"
         "print([name for name in ('yaml', 'pydantic', 'rich', 'torch', 'huggingface_hub') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     seconds, heavy = done.stdout.splitlines()
     assert heavy == "[]"
-    assert float(seconds) < 0.05  # about 0.2 ms; the bound leaves room for a busy machine
+    assert float(seconds) < 0.05  # of this process alone, about 0.2 ms; the bound leaves room for a slow machine
 
 
 def test_ten_thousand_lookups_are_cheap() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for billions in range(1, 1000):
         nearest(billions * 10**9)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

@@ -19,6 +19,7 @@ from types import ModuleType
 import pytest
 from docpages import DOCS, PAGES, ROOT, commands, fences, without_fences
 from typer.main import get_command
+from warm import needs
 
 import zplan
 from zplan.cli.app import VERBS, run
@@ -106,7 +107,7 @@ def test_the_dry_run_of_the_tutorial_is_the_one_that_was_recommended() -> None:
 
 @pytest.mark.slow
 def test_the_dry_run_of_the_tutorial_is_within_its_tolerance(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     text = read(DOCS / "tutorial.md")
     (verify,) = (command for command in commands(text) if command.startswith("zplan verify"))
     (write,) = (command for command in commands(text) if command.startswith("zplan recommend") and "--write" in command)

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import torch
 from handmade import CLUSTER, MODEL
 from hypothesis import given
 from hypothesis import strategies as st
+from warm import Warm, needs, processes
 
 from zplan.errors import ExitCode, ZplanError
 from zplan.spec import (
@@ -104,20 +105,20 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
+def _case(name: str) -> dict[str, Any]:
+    return {"model": LLAMA, "seq_len": S, "micro_batch": 2, **RUNS[name]}
+
+
 @pytest.fixture(scope="module")
-def runs() -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    """All runs above, two at a time, each in its process."""
-    with ThreadPoolExecutor(2) as pool:
-        yield {
-            name: pool.submit(run_case_in_child, {"model": LLAMA, "seq_len": S, "micro_batch": 2, **case})
-            for name, case in RUNS.items()
-        }
+def runs(warm: Warm) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    """All runs above, each in its process, started as soon as there is a core for it."""
+    with processes() as pool:
+        yield {name: pool.submit(warm.run_case, _case(name)) for name in RUNS}
 
 
 @pytest.fixture
 def run(runs: dict[str, Future[dict[str, Any]]]) -> Any:
-    pytest.importorskip("deepspeed")
-    pytest.importorskip("peft")
+    needs("deepspeed", "peft")
     return lambda name: runs[name].result()
 
 
@@ -283,6 +284,13 @@ def test_a_measurement_survives_json(run: Any) -> None:
 
 def test_every_engine_is_run() -> None:
     assert {case["engine"] for case in RUNS.values()} == set(ENGINES) == {engine.value for engine in Engine}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["single-lora", "fsdp2-offload", "zero3"])
+def test_a_fresh_process_says_the_same(run: Any, name: str) -> None:
+    fresh = run_case_in_child(_case(name))
+    assert {**fresh, "seconds": 0} == {**run(name), "seconds": 0}
 
 
 # -- cases -------------------------------------------------------------------------------------------------------------

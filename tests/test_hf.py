@@ -312,10 +312,10 @@ def test_any_junk_is_read_or_refused(model_type: str, junk: dict[str, Any]) -> N
 
 
 def test_largest_allowed_stack_is_quick() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     spec = read(num_hidden_layers=10_000, model_type="gemma2")
     assert len(spec.block_kinds) == 2 and len(spec.layers) == 10_000
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 # --- hostile files ---
@@ -371,9 +371,9 @@ def test_huge_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     with path.open("wb") as file:
         file.truncate(50_000_000_000)  # sparse
-    start = time.perf_counter()
+    start = time.process_time()
     assert "too large" in refused(lambda: read_config_file(path)).message
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_not_a_file(tmp_path: Path) -> None:

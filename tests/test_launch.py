@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import needs, processes
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -80,8 +80,8 @@ def _assert_same(one: Measurement, other: Measurement, *, synced: bool = False) 
 @pytest.mark.parametrize("name", CASES)
 def test_dry_run_single_and_two_gloo_ranks_agree(name: str) -> None:
     if name.startswith("zero"):
-        pytest.importorskip("deepspeed")
-    with ThreadPoolExecutor(2) as pool:
+        needs("deepspeed")
+    with processes() as pool:
         dry, single = pool.map(lambda how: _launch(how, name), ("dryrun", "single"))
     job = _launch("torchrun", name)
     _assert_same(dry, single)
@@ -94,7 +94,7 @@ def test_dry_run_single_and_two_gloo_ranks_agree(name: str) -> None:
 @pytest.mark.parametrize("name", ["fsdp2", "zero2"])
 def test_four_gloo_ranks_agree_with_the_dry_run(name: str) -> None:
     if name.startswith("zero"):
-        pytest.importorskip("deepspeed")
+        needs("deepspeed")
     job = _launch("torchrun", name, world=4)
     dry = run_launch(Request(launch="dryrun", case={**_case(name, 4), "rank": job.rank}, timeout_s=120))
     assert dry is not None
@@ -104,7 +104,7 @@ def test_four_gloo_ranks_agree_with_the_dry_run(name: str) -> None:
 
 
 def test_one_real_process_can_be_any_rank() -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     case = {**_case("zero3", 4), "rank": 3}
     dry, single = (run_launch(Request(launch=how, case=case, timeout_s=120)) for how in ("dryrun", "single"))
     assert dry is not None
@@ -116,15 +116,24 @@ def test_one_real_process_can_be_any_rank() -> None:
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
+OWNER = "ZPLAN_TESTS_OWNER"
+"""Says which pytest a process comes from: others may be launching as well."""
+
+
+@pytest.fixture(autouse=True)
+def _owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OWNER, str(os.getpid()))
+
+
 def _processes() -> dict[int, tuple[str, dict[str, str]]]:
-    """Processes of launches: pid -> command line and environment."""
+    """Processes of our launches: pid -> command line and environment."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             environ = dict(item.split("=", 1) for item in (entry / "environ").read_text().split("\0") if "=" in item)
-            if TOKEN in environ:
+            if TOKEN in environ and environ.get(OWNER) == str(os.getpid()):
                 found[int(entry.name)] = ((entry / "cmdline").read_text().replace("\0", " "), environ)
         except (OSError, ValueError):
             continue
@@ -171,6 +180,7 @@ def _rank(scratch: Path, rank: int) -> int:
         for path in scratch.glob(f"zplan-verify-*/rank-{rank}.status"):
             words = path.read_text().split()
             if len(words) == 3:
+                assert int(words[0]) in _processes()
                 return int(words[0])
         time.sleep(0.05)
     raise AssertionError("the rank never started")
@@ -269,7 +279,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_the_gpu_benchmark_in_its_cpu_form(tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed")
+    needs("deepspeed")
     out = tmp_path / "truth.json"
     script = Path(__file__).parents[1] / "benchmarks" / "gpu_truth.sh"
     environ = {**os.environ, "PYTHON": sys.executable, "SECONDS_LIMIT": "0.5", "CUDA_VISIBLE_DEVICES": ""}

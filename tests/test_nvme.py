@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from warm import Warm, needs, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -39,9 +40,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    pytest.importorskip("deepspeed")
-    from zplan.verify.dryrun import run_case_in_child
+def measured(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    needs("deepspeed")
 
     path = str(tmp_path_factory.mktemp("nvme"))
     disk = {"device": "nvme", "nvme_path": path, "pin_memory": True}
@@ -53,10 +53,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fut
             "offload_param": {**disk, "buffer_size": 5_000_000, "buffer_count": 20},
         },
     }
-    with ThreadPoolExecutor(2) as pool:
-        yield {
-            name: pool.submit(run_case_in_child, {**base, "offload": name, "zero": zero}) for name, zero in runs.items()
-        }
+    with processes() as pool:
+        yield {name: pool.submit(warm.run_case, {**base, "offload": name, "zero": zero}) for name, zero in runs.items()}
 
 
 @pytest.mark.slow

@@ -81,24 +81,34 @@ def test_table_of_two() -> None:
     assert ("T4", "1", "<2", "2", "0.40", "0.70", "1.00") in table(rows)
 
 
-@pytest.mark.parametrize(
-    ("kind", "of"), [("any", "ANY"), ("pcie", "PCIE"), ("nvlink", "NVLINK"), ("nvlink_4", "NVLINK_4")]
-)
+@pytest.mark.parametrize(("kind", "of"), [("any", "ANY"), ("small", "SMALL"), ("large", "LARGE")])
 def test_the_estimate_takes_its_ranges_from_here(kind: str, of: str) -> None:
     taken: runtime.Outside = getattr(runtime, of)
     found = ranges(ROWS)[kind]
     one, several = found["1"], found["several"]
     assert f"{one[0]} of one process and {several[0]} of several ranks" in taken.context.source
-    context, nccl = taken.context, taken.nccl
-    # Printed to 0.01 GiB; the least of one process is not above that of several ranks, whose processes have a context, too.
-    assert context.low / GIB == pytest.approx(min(one[1], several[1]), abs=0.005)
-    assert (context.expected / GIB, context.high / GIB) == pytest.approx(one[2:], abs=0.0051)
-    sums = tuple((before + after) / GIB for before, after in zip(context[:3], nccl[:3], strict=True))
+    # Printed to 0.01 GiB.
+    assert [size / GIB for size in taken.context[:3]] == pytest.approx(one[1:], abs=0.0051)
+    sums = [(before + after) / GIB for before, after in zip(taken.context[:3], taken.nccl[:3], strict=True)]
     assert sums == pytest.approx(several[1:], abs=0.0051)
 
 
+def test_more_memory_is_never_less_room() -> None:
+    for ranks_told in (1, 8):
+        for which in range(3):
+            rooms = []
+            for size in range(8 * GIB, 100 * GIB, GIB // 16):
+                outside = runtime.outside_of(size)
+                held = outside.context_bytes[which] + (outside.nccl_bytes[which] if ranks_told > 1 else 0)
+                rooms.append(size - held)
+            assert rooms == sorted(rooms)
+    assert runtime.outside_of(32 * GIB) is runtime.SMALL
+    assert runtime.outside_of(39 * GIB) is runtime.LARGE
+    assert runtime.outside_of(None) is runtime.ANY
+
+
 @pytest.mark.parametrize(
-    ("ranks_told", "name", "outside"), [("several", "_FSDP1", runtime.NVLINK), ("1", "_SINGLE", runtime.NVLINK)]
+    ("ranks_told", "name", "outside"), [("several", "_FSDP1", runtime.LARGE), ("1", "_SINGLE", runtime.LARGE)]
 )
 def test_slack_is_what_is_left_of_nvidia_smi(ranks_told: str, name: str, outside: runtime.Outside) -> None:
     """Of the runs of fms-acceleration, all on A100-80GB, that print both figures."""

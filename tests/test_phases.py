@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import Warm, needs, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PhaseOptions, PlanOptions
@@ -95,18 +96,17 @@ def asked(beyond: Beyond, **options: str) -> Estimate:
 
 
 @pytest.fixture(scope="module")
-def measured(model: Callable[..., ModelSpec]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "transformers", "deepspeed", "peft"):
-        pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
+def measured(warm: Warm, model: Callable[..., ModelSpec]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    needs("torch", "transformers", "deepspeed", "peft")
+    from zplan.verify.dryrun import plan_to_case
 
     def start(name: str) -> dict[str, Any]:
         plan = plan_of(model, name)
         saves = plan.job.engine in (Engine.DEEPSPEED, Engine.FSDP2)
         case = replace(plan_to_case(plan), beyond=("save", "eval") if saves else ("eval",))
-        return run_case_in_child(case.to_dict())
+        return warm.run_case(case.to_dict())
 
-    with ThreadPoolExecutor(2) as pool:
+    with processes() as pool:
         yield {name: pool.submit(start, name) for name in CASES}
 
 
@@ -146,8 +146,7 @@ def test_a_state_dict_of_fsdp2(measured: dict[str, Future[dict[str, Any]]]) -> N
 
 @pytest.mark.slow
 def test_a_load_copies_what_it_casts_and_nothing_else(tmp_path: Path) -> None:
-    for package in ("torch", "transformers"):
-        pytest.importorskip(package)
+    needs("torch", "transformers")
     script = """
 import sys, torch, transformers
 transformers.logging.set_verbosity_error()

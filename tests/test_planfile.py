@@ -107,10 +107,10 @@ def test_a_billion_laughs_cost_nothing():
     text = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{n}: &{n} [{','.join(['*' + m] * 9)}]\n" for m, n in zip("abcdefgh", "bcdefghi", strict=True)
     )
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ZplanError, match="alias"):
         parse_yaml_text(text, name="bomb.yaml", expected="a plan")
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "{a: " * 5000 + "1" + "}" * 5000, "- " * 10_000 + "x"])

@@ -417,8 +417,13 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_to_run_next_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     """The commands that are shown can be typed, and mean the plan that was recommended."""
     assert run([*BASE, "--host-mem", "512", "--precision", "bf16", "--seq-len", "1k"]) == 0
-    line = next(li for li in capsys.readouterr().out.splitlines() if li.strip().startswith("zplan verify"))
+    shown = capsys.readouterr().out.splitlines()
+    line = next(li for li in shown if li.strip().startswith("zplan verify"))
     words = line.split()[2:]
+    # Buckets of its own are in a file that the command above it writes.
+    write = next(li for li in shown if li.strip().startswith("zplan recommend"))
+    assert run(write.split()[1:]) == 0
+    capsys.readouterr()
     assert {"--precision", "--host-mem"} <= set(words)
     value = _json(capsys, *BASE, "--host-mem", "512", "--precision", "bf16", "--seq-len", "1k")
     priced = _json(capsys, "estimate", *words)

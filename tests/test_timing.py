@@ -195,7 +195,41 @@ def test_published_throughput_stays_within_the_aim() -> None:
     """Median error at most 15 % and 85 % of pairs in order, over the project's own rows."""
     from throughput import report
 
-    result = report(None)
+    result = report()
     assert result["answered"] >= 100
     assert result["median"] <= 0.15
     assert result["pairs_right"] >= 0.85 * result["pairs"]
+
+
+def test_selective_op_recomputes_half_of_the_products_and_all_elementwise_work() -> None:
+    # With full recomputation 8 FLOPs per weight in the blocks, with none 6, with every second product kept 7.
+    none, half, full = (
+        step_time(_plan(_cluster(1), micro_batch=4, checkpointing=Checkpointing(kind=kind)))
+        for kind in ("none", "selective-op", "full")
+    )
+    assert none is not None
+    assert half is not None
+    assert full is not None
+    assert half.parts["matmul"] == pytest.approx((none.parts["matmul"] + full.parts["matmul"]) / 2)
+    assert half.parts["attention"] == none.parts["attention"]
+    assert half.parts["elementwise"] == full.parts["elementwise"]
+
+
+def test_flash_attention_of_the_first_generation_is_slower() -> None:
+    plan = _plan(_cluster(1), micro_batch=1, seq_len=4096)
+    known = [step_time(plan, kernels=work.Kernels(flash=generation)) for generation in (1, 2)]
+    first, second = (time.parts["attention"] for time in known if time is not None)
+    assert first == pytest.approx(second * 0.55 / 0.32)
+
+
+def test_nodes_of_hopper_cards_have_an_adapter_per_card() -> None:
+    assert rates.network_rate(_cluster(16)) == 50e9 * 0.80
+    assert rates.network_rate(_cluster(16, "h100-80g")) == 8 * 50e9 * 0.80
+
+
+def test_adapters_cost_launches_of_their_own() -> None:
+    """A few tokens on one GPU: 32 layers of three passes, with seven adapters each."""
+    time = step_time(_plan(_cluster(1), seq_len=16, checkpointing=FULL, lora=Lora(rank=8)))
+    assert time is not None
+    busy = time.parts["matmul"] + time.parts["attention"] + time.parts["elementwise"]
+    assert time.parts["launch"] + busy == pytest.approx(32 * 3 * (rates.LAYER_LAUNCH + 7 * rates.ADAPTER_LAUNCH))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import Warm, needs, processes
 
 from zplan.cli.app import run
 from zplan.cli.options import PlanOptions
@@ -59,13 +60,12 @@ def plan_of(model: ModelSpec, name: str) -> Plan:
 
 
 @pytest.fixture(scope="module")
-def measured(model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    for package in ("torch", "deepspeed", "peft"):
-        pytest.importorskip(package)
-    from zplan.verify.dryrun import plan_to_case, run_case_in_child
+def measured(warm: Warm, model: ModelSpec) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    needs("torch", "deepspeed", "peft")
+    from zplan.verify.dryrun import plan_to_case
 
-    with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(run_case_in_child, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
+    with processes() as pool:
+        yield {name: pool.submit(warm.run_case, plan_to_case(plan_of(model, name)).to_dict()) for name in JOBS}
 
 
 @pytest.mark.slow

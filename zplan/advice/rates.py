@@ -1,11 +1,10 @@
 """How fast hardware works in practice: shares of data-sheet figures, each cited or fitted over all rows at once.
 
-"Fitted" means: chosen for all cards, engines and sources together to bring down the error of
-``benchmarks/throughput.py`` over its own rows. IN_TRAINING, TILE, OVERLAP and MEMORY_SHARE were scanned together
-on a coarse grid and rounded; the median error is 9 % with all rows, and 10 to 11 % on sources that were left out of the
-scan (the benchmark repeats that, leaving out one source after the other). The launch costs were scanned one by one and
-rest on few rows, as said below. "Assumed" means that no row decides: the rows come out the same with any value from half
-to twice it.
+"Fitted" means: chosen by ``benchmarks/fit.py`` for all cards, engines and sources together, over the rows of
+``benchmarks/data/measured.yaml`` and ``fresh_rows.yaml``. IN_TRAINING, TILE, OVERLAP and MEMORY_SHARE are scanned
+together on a coarse grid, and neighbours on it are about as good; the others are scanned one by one and rest on few rows,
+as said below. ``benchmarks/throughput.py`` prints the error with all rows, and on sources that were left out of the scan,
+one after the other. "Assumed" means that no row decides: the rows come out the same with any value from half to twice it.
 """
 
 from __future__ import annotations
@@ -35,10 +34,12 @@ Source: MAMF table, stas00/ml-engineering ``compute/accelerator/README.md``.
 """
 MATMUL_SHARE_ELSEWHERE = 0.803
 """Cards that nobody measured: as an H100, the middle of that table."""
-IN_TRAINING = 0.86
-"""Share of the best matmul that a training step's matmuls reach: other shapes, a warm card at its power limit.
-Fitted."""
-TILE = 128.0
+IN_TRAINING = 0.92
+IN_TRAINING_HOPPER = 0.86
+"""Share of the best matmul that a training step's matmuls reach: other shapes, a warm card at its power limit. Apart for
+Hopper and later, which have about half the watts per FLOP/s (A100 SXM 400 W for 312, H100 SXM 700 W for 989 TFLOP/s)
+and lower their clocks under load. Fitted."""
+TILE = 32.0
 """A matmul with a side of d elements runs at d / (d + TILE) of its speed, side by side: tiles that are not full.
 Fitted."""
 FLASH_SHARE = 0.55
@@ -49,9 +50,15 @@ Source: FlashAttention-2 (arXiv:2307.08691): 50-73 % forward and up to 63 % back
 H100; FlashAttention-3 and cuDNN reach 75 % there (arXiv:2407.08608). Between those, for what torch calls by default;
 the rows do not tell the value for Hopper apart.
 """
+FLASH_GENERATIONS: dict[int, tuple[float, float]] = {1: (0.32, 0.17), 2: (0.55, 0.34), 3: (0.55, 0.54)}
+"""The same where a run's kernel is known, up to Ampere and from Hopper on.
+
+Source: the first one reaches 30-50 % forward and 25-35 % backward on A100, and the second is twice as fast
+(arXiv:2307.08691); the third is 1.5 to 2 times as fast as the second on H100 (arXiv:2407.08608).
+"""
 HOPPER_FLOPS = 700e12
 """Cards above this peak count as Hopper or later."""
-MEMORY_SHARE = 0.85
+MEMORY_SHARE = 0.70
 """Share of the memory bandwidth that elementwise kernels reach. Fitted."""
 LINK_SHARES = {"nvlink": 0.80, "xgmi": 0.80, "hccs": 0.80, "roce": 0.80, "pcie": 0.55}
 """Share of a link's one-way bandwidth that a ring collective reaches.
@@ -64,6 +71,9 @@ NETWORK_SHARE = 0.80
 """The rule of thumb of stas00/ml-engineering ``network/README.md``: about 80 % of the advertised speed."""
 NETWORK_BANDWIDTH = 50e9
 """Bytes per second per node when no machine is named: 400 Gbit/s, as AWS p4d and most A100 clusters have it."""
+NETWORK_BANDWIDTH_PER_CARD = 50e9
+"""The same, per card of a node, for cards of Hopper's speed and later on NVLink or xGMI: one 400 Gbit/s adapter each, as in DGX
+H100 and H200, AWS p5, Azure ND H100 v5 and ND MI300X v5 (their data sheets; ``presets/nodes``)."""
 COLLECTIVE_LATENCY = 20e-6
 HOP_LATENCY = 2e-6
 """Seconds per collective, and per further rank in its ring: of the order of the constants in NCCL's
@@ -88,6 +98,9 @@ LAYER_LAUNCH = 0.5e-3
 LAYER_LAUNCH_COMPILED = 0.15e-3
 """Seconds of Python and kernel launches per block and pass; work on the GPU hides it when it takes longer. Fitted; the
 value for compiled models is assumed."""
+ADAPTER_LAUNCH = 0.2e-3
+"""The same per matrix with LoRA adapters and pass: dropout, two products, scaling, sum and their casts. Fitted; short sequences in
+LoRA rows decide it."""
 FSDP1_UNIT = 2.0e-3
 """Seconds of FSDP1's hooks per wrapped unit and pass. Accelerate wraps every adapter matrix of a LoRA model in a unit
 of its own (``fsdp_auto_wrap_policy``), which is what small LoRA batches then wait for. Fitted; small LoRA batches
@@ -95,6 +108,9 @@ in fms-acceleration's rows decide it."""
 STAGE3_HOOK = 0.36e-3
 """Seconds of DeepSpeed's stage-3 hooks per module with parameters and pass (fetch, release, trace). Fitted; the short
 sequences in Qwen's rows decide it."""
+STAGE3_GATHER = 0.1e-3
+"""Seconds more where there is something to gather, per module and pass. Fitted; short sequences on two and four GPUs decide it, and
+DeepSpeed's own example on four wants five times as much."""
 
 
 def matmul_share(gpu: GpuSpec) -> float:
@@ -112,13 +128,14 @@ def peak_flops(gpu: GpuSpec, precision: Precision) -> float:
 
 def matmul_flops(gpu: GpuSpec, precision: Precision) -> float:
     """FLOP/s of large matmuls within a training step."""
-    return peak_flops(gpu, precision) * matmul_share(gpu) * IN_TRAINING
+    held = IN_TRAINING_HOPPER if gpu.flops_16bit >= HOPPER_FLOPS else IN_TRAINING
+    return peak_flops(gpu, precision) * matmul_share(gpu) * held
 
 
-def flash_flops(gpu: GpuSpec, precision: Precision) -> float:
-    """FLOP/s of flash attention."""
-    peak = peak_flops(gpu, precision)
-    return peak * (FLASH_SHARE_HOPPER if gpu.flops_16bit >= HOPPER_FLOPS else FLASH_SHARE)
+def flash_flops(gpu: GpuSpec, precision: Precision, generation: int | None = None) -> float:
+    """FLOP/s of flash attention, of one generation or of today's default."""
+    ampere, hopper = (FLASH_SHARE, FLASH_SHARE_HOPPER) if generation is None else FLASH_GENERATIONS[generation]
+    return peak_flops(gpu, precision) * (hopper if gpu.flops_16bit >= HOPPER_FLOPS else ampere)
 
 
 def memory_rate(gpu: GpuSpec) -> float:
@@ -147,7 +164,12 @@ def link_rate(cluster: ClusterSpec) -> float:
 
 def network_rate(cluster: ClusterSpec) -> float:
     """Bytes per second in one direction per node."""
-    bandwidth = cluster.node.network_bandwidth if cluster.node is not None else NETWORK_BANDWIDTH
+    gpu = cluster.gpu
+    bandwidth = NETWORK_BANDWIDTH
+    if cluster.node is not None:
+        bandwidth = cluster.node.network_bandwidth
+    elif gpu is not None and gpu.flops_16bit >= HOPPER_FLOPS and link_kind(cluster) == "nvlink":
+        bandwidth = max(NETWORK_BANDWIDTH, NETWORK_BANDWIDTH_PER_CARD * cluster.gpus_per_node)
     return bandwidth * NETWORK_SHARE
 
 

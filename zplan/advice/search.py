@@ -59,7 +59,7 @@ class _Way:
         capacity = plan.cluster.gpu_capacity_bytes
         if capacity is None:
             return dict.fromkeys(lean, sys.maxsize)
-        outside = outside_of(plan.cluster)
+        outside = outside_of(capacity)
         most = most_allocated_bytes(
             plan.job.engine, plan.world_size, capacity, plan.job.stage, sure=sure, outside=outside
         )

@@ -78,37 +78,55 @@ class _Code:
 
 
 @lru_cache(maxsize=16384)
-def _compute(model: ModelSpec, gpu: GpuSpec, code: _Code, micro_batch: int, seq_len: int) -> Compute:
+def _compute(
+    model: ModelSpec, gpu: GpuSpec, code: _Code, micro_batch: int, seq_len: int, kernels: work.Kernels = work.PLAIN
+) -> Compute:
     """Work of one micro-step."""
     job = replace(code.job, micro_batch=micro_batch, seq_len=seq_len)
     shape = work.model_shape(model, job.lora)
     tokens = job.micro_batch * job.seq_len
-    recomputed = work.recomputed_share(model, job.checkpointing)
-    matmul, flops, repeated = _matmul_seconds(shape, tokens, recomputed, rates.matmul_flops(gpu, job.precision))
+    again = work.computed_again(model, job)
+    matmul, flops, repeated = _matmul_seconds(shape, tokens, again.matmul, rates.matmul_flops(gpu, job.precision))
     own = work.attention_work(model, job)
     eager = job.attention is Attention.EAGER
-    again = 1.0 if job.checkpointing.kind == "selective" else recomputed
     # Backward of fused attention computes the scores once more: 2.5 times the forward; where scores are kept it is twice.
-    attention = own.fused_flops * (3.5 + again) / rates.flash_flops(gpu, job.precision)
-    attention += own.score_flops * (3.0 + again) / rates.matmul_flops(gpu, job.precision if eager else Precision.FP32)
+    attention = own.fused_flops * (3.5 + again.attention) / rates.flash_flops(gpu, job.precision, kernels.flash)
+    held = rates.matmul_flops(gpu, job.precision if eager else Precision.FP32)
+    attention += own.score_flops * (3.0 + again.attention) / held
     width = 2 if job.precision is Precision.FP32 else 1
-    passes = 1 + work.BACKWARD + recomputed
-    moved = model.num_layers * tokens * work.block_elementwise_bytes(model, shape, job) * passes * width
-    moved += tokens * work.loss_bytes(model, job)
-    moved += own.scores * (work.EAGER_SCORE_BYTES if eager else work.MATH_SCORE_BYTES) * (1 + work.BACKWARD + again)
-    moved += tokens * passes * (shape.adapter_in * work.ADAPTER_BYTES_IN + shape.adapter_out * work.ADAPTER_BYTES_OUT)
-    if job.quantize is not None:
-        per_weight = work.INT8_BYTES if job.quantize is Quantize.INT8 else work.NF4_BYTES
-        moved += shape.linear_numel * per_weight * (2 + recomputed)
-    launches = model.num_layers * (2 + recomputed)
-    launch = launches * (rates.LAYER_LAUNCH_COMPILED if job.compile else rates.LAYER_LAUNCH)
-    if job.engine is Engine.DEEPSPEED and job.stage == 3:
-        launch += shape.modules * (2 + recomputed) * rates.STAGE3_HOOK
-    if job.engine is Engine.FSDP1:
-        launch += (model.num_layers + 2 * shape.adapted) * (2 + recomputed) * rates.FSDP1_UNIT
+    passes = 1 + work.BACKWARD + again.elementwise
+    moved = model.num_layers * tokens * work.block_elementwise_bytes(model, shape, job, kernels) * passes * width
+    moved += tokens * work.loss_bytes(model, job, kernels)
+    per_score = work.EAGER_SCORE_BYTES if eager else work.MATH_SCORE_BYTES
+    moved += own.scores * per_score * (1 + work.BACKWARD + again.attention)
+    moved += tokens * passes * work.adapter_bytes(shape, job)
+    moved += shape.linear_numel * _dequantized_bytes(job, again.matmul, kernels)
     elementwise = moved / rates.memory_rate(gpu)
+    launch = _launch_seconds(model, shape, job, 2 + again.elementwise)
+    if kernels.unpacked_gptq:
+        launch += work.linears(shape) * (1 + again.matmul) * work.GPTQ_LAUNCHES * rates.LAYER_LAUNCH
     inside = own.fused_flops + own.score_flops
-    return Compute(matmul, attention, elementwise, launch, flops + 3.0 * inside, repeated + again * inside)
+    return Compute(matmul, attention, elementwise, launch, flops + 3.0 * inside, repeated + again.attention * inside)
+
+
+def _dequantized_bytes(job: Job, again: float, kernels: work.Kernels) -> float:
+    """Bytes per quantized weight and micro-step: bitsandbytes unpacks in every pass, what GPTQ unpacks is kept for backward."""
+    if job.quantize is None:
+        return 0.0
+    if kernels.unpacked_gptq:
+        return work.GPTQ_BYTES * (1 + again)
+    return (work.INT8_BYTES if job.quantize is Quantize.INT8 else work.NF4_BYTES) * (2 + again)
+
+
+def _launch_seconds(model: ModelSpec, shape: work.Shape, job: Job, passes: float) -> float:
+    """Seconds in which Python launches a micro-step's kernels and runs the engine's hooks."""
+    once = model.num_layers * (rates.LAYER_LAUNCH_COMPILED if job.compile else rates.LAYER_LAUNCH)
+    once += shape.adapted * rates.ADAPTER_LAUNCH
+    if job.engine is Engine.DEEPSPEED and job.stage == 3:
+        once += (shape.modules + 2 * shape.adapted) * rates.STAGE3_HOOK
+    if job.engine is Engine.FSDP1:
+        once += (model.num_layers + 2 * shape.adapted) * rates.FSDP1_UNIT
+    return once * passes
 
 
 _code = lru_cache(maxsize=1024)(_Code)
@@ -141,7 +159,7 @@ FOREACH_FACTOR = 2.5
 and writes add up to 84 bytes per fp32 element."""
 
 
-def _optimizer_seconds(plan: Plan, gpu: GpuSpec) -> float:
+def _optimizer_seconds(plan: Plan, gpu: GpuSpec, kernels: work.Kernels = work.PLAIN) -> float:
     """The optimizer's own kernels on the GPU: bytes of the states that this rank holds and updates."""
     job = plan.job
     trainable = layout(plan.model, job.lora).trainable
@@ -151,7 +169,7 @@ def _optimizer_seconds(plan: Plan, gpu: GpuSpec) -> float:
         held *= 1.0 - (job.deepspeed.offload_ratio if job.engine is Engine.DEEPSPEED and job.stage == 3 else 1.0)
     spec = optimizer_spec(job.optimizer)
     per = FUSED_ADAM_BYTES[2 if job.precision is Precision.BF16_PURE else 4]
-    if spec.step_temporary_copies:
+    if spec.step_temporary_copies or kernels.loose_optimizer:
         per = int(per * FOREACH_FACTOR)
     return held * per / rates.memory_rate(gpu)
 
@@ -164,12 +182,27 @@ def _beside(work_seconds: float, other_seconds: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def _around(
-    model: ModelSpec, cluster: ClusterSpec, gpu: GpuSpec, facts: JobFacts, grad_accum: int, replicas: int
+    model: ModelSpec,
+    cluster: ClusterSpec,
+    gpu: GpuSpec,
+    facts: JobFacts,
+    grad_accum: int,
+    replicas: int,
+    kernels: work.Kernels = work.PLAIN,
 ) -> tuple[Traffic, float]:
-    """What no batch shape changes: traffic but for offloaded checkpoints, and seconds of the optimizer."""
+    """What neither batch nor code changes: traffic but for offloaded checkpoints, and seconds of the optimizer."""
     job = facts.job if facts.job.grad_accum == grad_accum else replace(facts.job, grad_accum=grad_accum)
     plan = Plan(model=model, cluster=cluster, job=job)
-    return traffic(plan, replicas), _optimizer_seconds(plan, gpu)
+    return traffic(plan, replicas), _optimizer_seconds(plan, gpu, kernels)
+
+
+def _gather_launches(model: ModelSpec, cluster: ClusterSpec, job: Job) -> float:
+    """Seconds in which stage 3 launches a micro-step's gathers, one per module and pass; nothing to gather on one GPU."""
+    shape = work.model_shape(model, job.lora)
+    if job.engine is not Engine.DEEPSPEED or job.stage != 3 or cluster.gpus == 1:
+        return 0.0
+    passes = 2 + work.computed_again(model, job).elementwise
+    return shape.modules * passes * rates.STAGE3_GATHER
 
 
 def forget() -> None:
@@ -178,12 +211,13 @@ def forget() -> None:
     _around.cache_clear()
 
 
-def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
+def step_time(plan: Plan, *, replicas: int = 1, kernels: work.Kernels = work.PLAIN) -> StepTime | None:
     """Predicts the time of one optimizer step.
 
     Args:
         plan: Model, cluster and job.
         replicas: Copies of the plan's cluster that train together (HSDP): gradient shards are reduced between them.
+        kernels: What is known of the code of a run that already was.
 
     Returns:
         The time and its parts; None when the card is not known (``--gpu-mem`` alone says nothing about speed).
@@ -192,9 +226,9 @@ def step_time(plan: Plan, *, replicas: int = 1) -> StepTime | None:
     if gpu is None:
         return None
     batch = (job.micro_batch, job.seq_len, job.grad_accum)
-    parts, hidden = next(_timed(plan.model, plan.cluster, gpu, (facts, facts), (batch,), replicas))
-    compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len)
-    moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas)
+    parts, hidden = next(_timed(plan.model, plan.cluster, gpu, (facts, facts), (batch,), replicas, kernels))
+    compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len, kernels)
+    moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas, kernels)
     seconds = sum(parts.values())
     peak = rates.peak_flops(gpu, job.precision)
     return StepTime(
@@ -216,7 +250,7 @@ def speeds_of(
     Args:
         model: The architecture.
         cluster: The hardware.
-        code: Of any job whose micro-steps compute the same.
+        code: Of any job whose micro-steps compute the same, with the same engine and stage.
         way: Of any job that shards, offloads and steps in the same way.
         batches: Sequences per GPU, tokens of each, micro-steps.
 
@@ -237,16 +271,19 @@ def _timed(
     facts: tuple[JobFacts, JobFacts],
     batches: Sequence[tuple[int, int, int]],
     replicas: int,
+    kernels: work.Kernels = work.PLAIN,
 ) -> Iterator[tuple[dict[str, float], float]]:
     """Seconds by cause, and the seconds that stay hidden, for each batch; from facts of the code and of the way (see speeds_of)."""
-    code, offloaded = _code_of(facts[0]), facts[0].job.checkpointing.offloaded
-    around = {accum: _around(model, cluster, gpu, facts[1], accum, replicas) for accum in {one[2] for one in batches}}
+    own, way = facts
+    code, gathers, offloaded = _code_of(own), _gather_launches(model, cluster, own.job), own.job.checkpointing.offloaded
+    accums = {batch[2] for batch in batches}
+    around = {accum: _around(model, cluster, gpu, way, accum, replicas, kernels) for accum in accums}
     for batch in batches:
         micro_batch, seq_len, grad_accum = batch
-        compute = _compute(model, gpu, code, micro_batch, seq_len)
+        compute = _compute(model, gpu, code, micro_batch, seq_len, kernels)
         moved, optimizer = around[grad_accum]
-        copies = checkpoint_copies(model, gpu, facts[0].job, batch) if offloaded else 0.0
-        yield _parts(compute, moved, copies, grad_accum, optimizer)
+        copies = checkpoint_copies(model, gpu, own.job, batch) if offloaded else 0.0
+        yield _parts(compute._replace(launch=compute.launch + gathers), moved, copies, grad_accum, optimizer)
 
 
 def _parts(

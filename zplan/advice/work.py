@@ -56,11 +56,35 @@ BACKWARD = 2
 LOGITS_BYTES, FUSED_LOGITS_BYTES = 36, 10
 """Per logit, forward and backward: 2 + (2+4) + (4+4) + 4 in forward, (4+4) + (4+2) + 2+2 in backward; one kernel when
 fused."""
-ADAPTER_BYTES_IN, ADAPTER_BYTES_OUT = 7, 8
-"""LoRA per input element: dropout 2+2+1 and a read; per output element: write 2, scale and add 2+2+2."""
+ADAPTER_BYTES_IN, ADAPTER_DROPOUT_BYTES, ADAPTER_BYTES_OUT, FUSED_ADAPTER_BYTES_OUT = 2, 5, 8, 4
+"""LoRA per input element: a read, and dropout 2+2+1; per output element: write 2, scale and add 2+2+2; one sum when fused."""
 NF4_BYTES = 2.53
 """Reading a 4-bit weight and writing its 16-bit copy, per element (bitsandbytes dequantises before every matmul)."""
 INT8_BYTES = 3.0
+GPTQ_BYTES = 16.5
+"""Unpacking a 4-bit GPTQ weight op by op, as AutoGPTQ does without its own kernels: shift 0.5+4, cast 4+1, mask 1+1, zeros 1+1,
+scales 1+2 (``auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py``)."""
+
+GPTQ_LAUNCHES = 0.4
+"""Its ten kernels, beside the 25 or so that one block launches in forward."""
+
+
+class Kernels(NamedTuple):
+    """How the code that ran differs from what a plan stands for; known of published runs, not of runs to come."""
+
+    flash: int | None = None
+    """Generation of flash attention; None: whatever torch or transformers pick today."""
+    fused: bool = False
+    """Norms, rotary positions and gated activations in one kernel each (Liger, Transformer Engine, Apex) without compiling."""
+    fused_loss: bool = False
+    """One kernel from logits to their gradient."""
+    unpacked_gptq: bool = False
+    """4-bit weights are GPTQ's, unpacked op by op."""
+    loose_optimizer: bool = False
+    """The optimizer runs op by op, whatever its name."""
+
+
+PLAIN = Kernels()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +161,11 @@ def model_shape(model: ModelSpec, lora: Lora | None) -> Shape:
     )
 
 
+def linears(shape: Shape) -> float:
+    """Linear layers in all blocks."""
+    return sum(matmul.count for matmul in shape.matmuls if matmul.in_block)
+
+
 def _per_head(model: ModelSpec, width: int) -> int:
     """How often a norm of this width runs per token: query and key norms run once per head."""
     return model.num_heads if width == model.head_dim and width != model.hidden_size else 1
@@ -156,10 +185,10 @@ def _add_experts(
     found[key] = found.get(key, 0) + layers * experts
 
 
-def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job) -> float:
+def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job, kernels: Kernels = PLAIN) -> float:
     """Bytes through elementwise kernels in one block's forward, per token."""
     h, a, k, d = model.hidden_size, model.num_heads, model.num_kv_heads, model.head_dim
-    fused = job.compile
+    fused = job.compile or kernels.fused
     eager_norm = LAYER_NORM_BYTES if model.family in LAYER_NORM_FAMILIES else RMS_NORM_BYTES
     norm = FUSED_NORM_BYTES if fused else eager_norm
     rotary = 0 if model.family in UNROTATED_FAMILIES else (FUSED_ROTARY_BYTES if fused else ROTARY_BYTES)
@@ -168,10 +197,19 @@ def block_elementwise_bytes(model: ModelSpec, shape: Shape, job: Job) -> float:
         activation = PLAIN_ACTIVATION_BYTES
     else:
         activation = FUSED_GATED_BYTES if fused else GATED_BYTES
-    residual = 2 * h * (FUSED_RESIDUAL_BYTES if fused else RESIDUAL_BYTES)
+    residual = 2 * h * (FUSED_RESIDUAL_BYTES if job.compile else RESIDUAL_BYTES)
     routing = ROUTING_BYTES * h * model.experts_per_token
     heads = (a + k) * d * rotary + 2 * (a + k) * d * ATTENTION_IO_BYTES
     return float(norm * shape.norm_elements + residual + heads + routing + activation * f)
+
+
+def adapter_bytes(shape: Shape, job: Job) -> float:
+    """Bytes through the adapters' elementwise kernels in forward, per token."""
+    if job.lora is None:
+        return 0.0
+    into = ADAPTER_BYTES_IN + (ADAPTER_DROPOUT_BYTES if job.lora.dropout else 0)
+    out = FUSED_ADAPTER_BYTES_OUT if job.compile else ADAPTER_BYTES_OUT
+    return float(shape.adapter_in * into + shape.adapter_out * out)
 
 
 class AttentionWork(NamedTuple):
@@ -205,8 +243,32 @@ def attention_work(model: ModelSpec, job: Job) -> AttentionWork:
     return AttentionWork(fused, held, scores)
 
 
+class Again(NamedTuple):
+    """Shares of the blocks' forward that backward computes once more."""
+
+    matmul: float
+    attention: float
+    elementwise: float
+
+
+def computed_again(model: ModelSpec, job: Job) -> Again:
+    """What checkpointing costs, by kind of kernel.
+
+    ``selective`` recomputes attention alone. ``selective-op`` keeps the outputs of attention and of every second matrix
+    product; the other products, and every norm, rotation and activation, run twice (torchtitan
+    ``distributed/activation_checkpoint.py``).
+    """
+    kind = job.checkpointing.kind
+    if kind == "selective":
+        return Again(0.0, 1.0, 0.0)
+    if kind == "selective-op":
+        return Again(0.5, 0.0, 1.0)
+    share = recomputed_share(model, job.checkpointing)
+    return Again(share, share, share)
+
+
 def recomputed_share(model: ModelSpec, checkpointing: Checkpointing) -> float:
-    """Share of the blocks whose forward runs again in backward."""
+    """Share of the blocks that are checkpointed as a whole, and whose forward runs again in backward."""
     kind = checkpointing.kind
     if kind == "full":
         return 1.0
@@ -215,11 +277,12 @@ def recomputed_share(model: ModelSpec, checkpointing: Checkpointing) -> float:
     return 0.0
 
 
-def loss_bytes(model: ModelSpec, job: Job) -> float:
+def loss_bytes(model: ModelSpec, job: Job, kernels: Kernels = PLAIN) -> float:
     """Bytes through the loss head's elementwise kernels, forward and backward, per token.
 
-    Chunked and fused losses save memory, not time: what they spare in traffic their small matmuls cost again.
-    Published runs that change nothing else are within 2 % of each other (3300 and 3288 tokens/s for Llama-3-8B on an
-    A100, foundation-model-stack/fms-acceleration@876e2ed).
+    Of plans, every loss kernel is taken to be as fast as the plain one: which one a plan names is a matter of memory. Where
+    the code of a run is known, a fused kernel reads the logits and writes their gradient in place. That the linear layer is
+    fused too saves memory, not time: published runs that change nothing else are within 2 % of each other (3300 and 3288
+    tokens/s for Llama-3-8B on an A100, foundation-model-stack/fms-acceleration@876e2ed).
     """
-    return float(model.vocab_size * (FUSED_LOGITS_BYTES if job.compile else LOGITS_BYTES))
+    return float(model.vocab_size * (FUSED_LOGITS_BYTES if job.compile or kernels.fused_loss else LOGITS_BYTES))

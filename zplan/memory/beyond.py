@@ -48,7 +48,7 @@ def with_phases(estimate: Estimate, beyond: Beyond) -> Estimate:
         max(estimate.worst_rank_peak_bytes, estimate.phases["init"], later),
         cluster.gpu_capacity_bytes,
         stage=job.stage,
-        outside=outside_of(cluster),
+        outside=outside_of(cluster.gpu_capacity_bytes),
         scratch_bytes=attention_scratch_bytes(plan.model, asked(job), job.micro_batch, job.seq_len),
         paged_bytes=paged_on_rank(plan.model, facts, plan.world_size) if facts.optimizer.paged else 0,
     )

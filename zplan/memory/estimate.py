@@ -148,7 +148,7 @@ def estimate(plan: Plan, facts: JobFacts | None = None) -> Estimate:
     shape = batch_shape(model, facts.code, job.micro_batch, job.seq_len)
     side = _side(model, facts, ranks, job.rank)
     memory = side.memory
-    outside = outside_of(cluster)
+    outside = outside_of(cluster.gpu_capacity_bytes)
     if init_is_too_large(job, ranks, memory.init_bytes, cluster.gpu_capacity_bytes, outside):
         memory = init_through_host(memory)
     phases, peak = _phases(memory, shape)

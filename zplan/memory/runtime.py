@@ -8,7 +8,7 @@ from typing import NamedTuple
 from zplan.memory.activations import efficient_backward_scratch_bytes, flash_backward_scratch_bytes
 from zplan.memory.attention import asked, kernel, writes_scores
 from zplan.memory.moments import Runtime, TermKey
-from zplan.spec import Attention, ClusterSpec, Engine, ModelSpec, Plan
+from zplan.spec import Attention, Engine, ModelSpec, Plan
 
 GIB = 2**30
 MIB = 2**20
@@ -41,40 +41,49 @@ class Outside(NamedTuple):
 def _outside(one: tuple[float, float, float], several: tuple[float, float, float], cards: str) -> Outside:
     """Ranges in GiB from what one process, and one of several ranks, held: least, median and most.
 
-    What several hold beyond one is NCCL's; it is not below nothing where the least of one is above the least of several.
+    What several hold beyond one is NCCL's.
     """
     source = (
         f"least, median and most of what public out-of-memory messages of torch 2 show outside of its allocator, {cards} "
         "(benchmarks/data/outside.yaml)"
     )
-    least = min(one[0], several[0])
-    context = Range(least * GIB, one[1] * GIB, one[2] * GIB, source)
-    nccl = Range((several[0] - least) * GIB, (several[1] - one[1]) * GIB, (several[2] - one[2]) * GIB, source)
+    beyond = (several[0] - one[0], several[1] - one[1], several[2] - one[2])
+    context, nccl = (Range(low * GIB, expected * GIB, high * GIB, source) for low, expected, high in (one, beyond))
     return Outside(context, nccl, _bytes(context), _bytes(nccl))
 
 
+def _between(less: Range, more: Range, share: float) -> Range:
+    low, expected, high = (a + share * (b - a) for a, b in zip(less[:3], more[:3], strict=True))
+    return Range(low, expected, high, more.source)
+
+
 ANY = _outside((0.12, 0.52, 1.70), (0.32, 1.30, 4.42), "15 of one process and 21 of several ranks")
-PCIE = _outside((0.12, 0.39, 1.16), (0.32, 0.60, 2.15), "6 of one process and 7 of several ranks without NVLink")
-NVLINK = _outside((0.49, 0.69, 1.70), (0.41, 1.47, 2.54), "5 of one process and 9 of several ranks on V100 and A100")
-NVLINK_4 = _outside(
-    (0.49, 0.71, 1.70), (0.41, 1.52, 4.42), "6 of one process and 11 of several ranks with NVLink, up to H200"
+SMALL = _outside(
+    (0.12, 0.44, 1.16), (0.32, 0.60, 1.52), "8 of one process and 11 of several ranks on cards up to 32 GiB"
 )
+LARGE = _outside(
+    (0.31, 0.52, 1.70), (0.64, 2.10, 4.42), "7 of one process and 10 of several ranks on cards from 39 GiB on"
+)
+SMALL_GIB, LARGE_GIB = 32, 39
+"""The largest and the smallest card of either kind."""
 CONTEXT, NCCL = ANY.context, ANY.nccl
 
 
-def outside_of(cluster: ClusterSpec) -> Outside:
-    """What was measured on such cards; on any where the card is not known.
+@lru_cache(maxsize=256)
+def outside_of(capacity_bytes: int | None) -> Outside:
+    """What was measured on cards of this size; on any where the size is not known.
 
-    NCCL's buffers are linear in its channels, of which faster links have more (NVIDIA/nccl#986): 12 MiB for each channel and
-    peer (NCCL ``src/transport/p2p.cc``).
+    Larger cards have faster links, and NCCL's buffers are linear in its channels, of which those have more (NVIDIA/nccl#986):
+    12 MiB for each channel and peer (NCCL ``src/transport/p2p.cc``). Between 32 and 39 GiB, where there is no card, it goes up
+    in a straight line, so that more memory is never less room.
     """
-    gpu, node = cluster.gpu, cluster.node
-    if gpu is None or gpu.vendor != "nvidia":
+    if capacity_bytes is None:
         return ANY
-    link = gpu.link if node is None else node.intra_link
-    if link not in ("nvlink", "nvswitch"):
-        return PCIE
-    return NVLINK if "fp8" in gpu.lacks else NVLINK_4
+    share = (capacity_bytes / GIB - SMALL_GIB) / (LARGE_GIB - SMALL_GIB)
+    if not 0 < share < 1:
+        return SMALL if share <= 0 else LARGE
+    context, nccl = _between(SMALL.context, LARGE.context, share), _between(SMALL.nccl, LARGE.nccl, share)
+    return Outside(context, nccl, _bytes(context), _bytes(nccl))
 
 
 WORKSPACE = Range(
@@ -95,16 +104,16 @@ _FLAT = Range(
     "over 15 runs with flat ZeRO-1 buffers (MooreThreads/SimuMax, B200)",
 )
 _FSDP1 = Range(
-    0.035,
-    0.275,
-    0.658,
+    0.027,
+    0.225,
+    0.644,
     "nvidia-smi less context and NCCL over allocated, 36 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed); "
     "low: those that filled the card",
 )
 _SINGLE = Range(
-    0.003,
-    0.230,
-    0.417,
+    0.005,
+    0.241,
+    0.425,
     "nvidia-smi less context over allocated, 25 runs on A100-80GB (foundation-model-stack/fms-acceleration@876e2ed)",
 )
 _ZERO3 = Range(
@@ -118,7 +127,7 @@ _ZERO3 = Range(
 _FSDP2 = Range(
     0.006,
     0.047,
-    0.275,
+    0.225,
     "no published pairs for FSDP2: low and expected as for flat buffers, high is the median of FSDP1",
 )
 
