@@ -2,7 +2,9 @@
 
 ``cold_ratio``: whole process of ``zplan estimate --params 7B --gpus 8 --gpu-mem 80 --json`` over whole process of
 importing what it is built with (typer, rich, pydantic), median of alternating runs; ``recommend_ratio`` the same of
-``zplan recommend --params 7B --gpus 8 --gpu a100-80g --json``. ``plans_per_second``: ``estimate``
+``zplan recommend --params 7B --gpus 8 --gpu a100-80g --json``, and ``recommend_ratios`` of the questions in ``RECOMMEND``, each
+beside the bar that none of them is to pass; ``..._cpu`` by processor time, which other work on the machine disturbs less.
+``plans_per_second``: ``estimate``
 over plans that all differ, per second of one core's time. ``search_seconds``: a whole search, with nothing cached, and
 in ``search_plans`` how many plans it decides.
 
@@ -20,6 +22,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -28,7 +31,24 @@ from typing import Any
 RUNS = 20
 FLOOR = ("-c", "import typer, rich.console, rich.table, pydantic")
 ESTIMATE = ("estimate", "--params", "7B", "--gpus", "8", "--gpu-mem", "80", "--json")
-RECOMMEND = ("recommend", "--params", "7B", "--gpus", "8", "--gpu", "a100-80g", "--json")
+_H100 = ("--gpu", "h100-80g")
+RECOMMEND = {
+    "one node": ("--params", "7B", "--gpus", "8", "--gpu", "a100-80g"),
+    "one node, no card": ("--params", "7B", "--gpus", "8", "--gpu-mem", "80"),
+    "one node, H100": ("--params", "7B", "--gpus", "8", *_H100),
+    "two nodes": ("--params", "8B", "--gpus", "16", *_H100),
+    "eight nodes": ("--params", "70B", "--gpus", "64", *_H100),
+    "eight nodes, preset": ("--model", "llama-3-70b", "--gpus", "64", *_H100),
+    "eight nodes, experts": ("--model", "mixtral-8x7b", "--gpus", "64", *_H100),
+    "one card": ("--params", "7B", "--gpus", "1", "--gpu", "rtx-4090-24g"),
+    "fewest cards": ("--params", "7B", *_H100, "--goal", "min-gpus"),
+    "longest sequence": ("--params", "7B", "--gpus", "8", *_H100, "--goal", "max-seq"),
+    "adapters": ("--params", "7B", "--gpus", "8", *_H100, "--lora", "16"),
+    "adapters, nf4": ("--params", "70B", "--gpus", "8", *_H100, "--lora", "16", "--quantize", "nf4"),
+}
+"""What recommendations are asked for, cold."""
+BAR = 2.5
+"""What a cold recommendation may cost, in imports."""
 
 
 def zplan_command() -> tuple[str, ...]:
@@ -37,25 +57,30 @@ def zplan_command() -> tuple[str, ...]:
     return (str(script),) if script.exists() else (sys.executable, "-m", "zplan")
 
 
-def seconds(command: tuple[str, ...], environment: dict[str, str]) -> float:
-    """Wall time of one whole process; it must succeed."""
-    start = perf_counter()
+def seconds(command: tuple[str, ...], environment: dict[str, str]) -> tuple[float, float]:
+    """Wall and processor time of one whole process; it must succeed."""
+    start, before = perf_counter(), getrusage(RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
-    return perf_counter() - start
+    wall, after = perf_counter() - start, getrusage(RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def cold_start(runs: int = RUNS) -> tuple[float, float, float]:
-    """Median seconds of the estimate, a recommendation and the imports, run in turns so that a busy machine slows all."""
-    commands = ((*zplan_command(), *ESTIMATE), (*zplan_command(), *RECOMMEND), (sys.executable, *FLOOR))
+def cold_start(runs: int = RUNS) -> dict[str, tuple[float, float]]:
+    """Median wall and processor seconds of imports, estimate and recommendations, run in turns: a busy machine slows all."""
+    zplan = zplan_command()
+    commands = {"imports": (sys.executable, *FLOOR), "estimate": (*zplan, *ESTIMATE)}
+    commands |= {name: (*zplan, "recommend", *words, "--json") for name, words in RECOMMEND.items()}
     with TemporaryDirectory() as bytecode:
         # As installed: pip compiles what it installs, an editable install compiles at the first run.
         environment = {**os.environ, "ZPLAN_NO_CACHE": "1", "PYTHONPYCACHEPREFIX": bytecode}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        for command in commands:
+        for command in commands.values():
             seconds(command, environment)
-        times = [[seconds(command, environment) for command in commands] for _ in range(runs)]
-    ours, advice, floor = (median(one) for one in zip(*times, strict=True))
-    return ours, advice, floor
+        times = [[seconds(command, environment) for command in commands.values()] for _ in range(runs)]
+    return {
+        name: (median(wall for wall, _ in one), median(used for _, used in one))
+        for name, one in zip(commands, zip(*times, strict=True), strict=True)
+    }
 
 
 def plans() -> list[Any]:
@@ -129,12 +154,17 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--runs", type=int, default=RUNS, help="processes of each kind")
     arguments = parser.parse_args()
-    ours, advice, floor = cold_start(arguments.runs)
+    took = cold_start(arguments.runs)
+    (ours, _), (floor, least) = took["estimate"], took["imports"]
+    advice = took["one node"][0]
     per_second, priced = throughput()
     searched, decided, looked_at = search_speed()
     result: dict[str, Any] = {
         "cold_ratio": round(ours / floor, 3),
         "recommend_ratio": round(advice / floor, 3),
+        "recommend_bar": BAR,
+        "recommend_ratios": {name: round(took[name][0] / floor, 3) for name in RECOMMEND},
+        "recommend_ratios_cpu": {name: round(took[name][1] / least, 3) for name in RECOMMEND},
         "plans_per_second": round(per_second),
         "search_seconds": round(searched, 4),
         "search_plans": decided,
@@ -153,10 +183,14 @@ def main() -> None:
         return
     cold = f"{result['cold_ratio']:.2f} of importing typer, rich and pydantic ({floor * 1000:.0f} ms)"
     print(f"start:  {ours * 1000:.0f} ms, {cold}")
-    print(f"recommend: {advice * 1000:.0f} ms, {result['recommend_ratio']:.2f} of it")
+    for name, ratio in result["recommend_ratios"].items():
+        used = result["recommend_ratios_cpu"][name]
+        print(
+            f"recommend, {name}: {took[name][0] * 1000:.0f} ms, {ratio:.2f} of it ({used:.2f} by processor time), bar {BAR}"
+        )
     print(f"search: {searched * 1000:.0f} ms for {decided:,} plans, {looked_at:,} of them priced")
-    for name, took in result["dryrun"].items():
-        print(f"dry run of {name}: {took['seconds']:.1f} s, {took['peak_gib']:.2f} GiB")
+    for name, run in result["dryrun"].items():
+        print(f"dry run of {name}: {run['seconds']:.1f} s, {run['peak_gib']:.2f} GiB")
     print(f"plans:  {per_second:,.0f} per second on one core ({priced:,} different plans)")
 
 

@@ -112,7 +112,8 @@ def test_the_replay_holds_what_the_engine_held_after_every_hook(row: dict[str, A
     trace = trace_of(pieces)
     kept = [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
     weights = weights_of(groups, options, facts.states.param, 4)
-    held = [item.size for item in replay(trace, Coordinator(trace, weights, options, kept))]
+    coordinator = Coordinator(trace, weights, options, kept)
+    held = [coordinator.bytes for _ in replay(trace, coordinator)]
     assert held == row["gathered"]
 
 

@@ -85,12 +85,15 @@ ANSWERED = {
     ("gemma-3-27b", "full", "no reuse"),
     ("qwen3-32b", "none", "far prefetch"),
     ("opt-13b", "full", "little alive"),
+    ("llama-3.1-8b", "full", "default"),
+    ("qwen2.5-14b", "none", "default"),
+    ("qwen2.5-14b", "every second", "near reuse"),
 }
 
 
 @pytest.mark.parametrize(("name", "saver", "words"), sorted(ANSWERED))
 def test_common_models_are_replayed_short(name: str, saver: str, words: str) -> None:
-    job = Job(stage=3, checkpointing=CHECKPOINTING[saver], deepspeed=OPTIONS[words])
+    job = Job(stage=3, lora=MODELS[name], checkpointing=CHECKPOINTING[saver], deepspeed=OPTIONS[words])
     model = resolve_model(params=None, model=name)
     found = short_of(model, job)
     assert found is not None

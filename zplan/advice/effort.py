@@ -56,7 +56,7 @@ def efforts(plans: Sequence[Plan]) -> tuple[int, tuple[Effort, ...]]:
             Effort(
                 sent=collective_volume(longer),
                 copied=host_volume(longer),
-                recomputed=recomputed_share(plan.model, plan.job),
+                recomputed=recomputed_share(plan.model, plan.job.checkpointing),
             )
         )
     return sequences, tuple(found)

@@ -8,7 +8,7 @@ from zplan.advice.space import Strategy, place_of
 from zplan.advice.timing import StepTime
 from zplan.advice.work import recomputed_share
 from zplan.memory.moments import Estimate
-from zplan.spec import Job, ModelSpec, Offload, Plan
+from zplan.spec import Checkpointing, Job, ModelSpec, Offload, Plan
 
 
 class Priced(NamedTuple):
@@ -84,7 +84,7 @@ def rank(plan: Plan, time: StepTime | None, strategy: Strategy) -> Rank:
     Without a card's speed: the order of habit, then as little offload and recomputation as fits, then as many tokens.
     """
     speed = None if time is None else time.tokens_per_second_per_gpu
-    return Order(plan.model, plan.job, strategy).rank(plan.job.micro_batch, speed)
+    return Order(plan.model, plan.job, plan.job.checkpointing, strategy).rank(plan.job.micro_batch, speed)
 
 
 class Order:
@@ -92,9 +92,10 @@ class Order:
 
     __slots__ = ("_again", "_bucket", "_changes", "_ladder", "_moved")
 
-    def __init__(self, model: ModelSpec, job: Job, strategy: Strategy) -> None:
+    def __init__(self, model: ModelSpec, job: Job, saver: Checkpointing, strategy: Strategy) -> None:
+        """With any batch, and ``saver`` in place of the job's own checkpointing."""
         self._ladder, self._bucket = strategy.ladder, -job.deepspeed.reduce_bucket_size
-        self._again, self._changes = recomputed_share(model, job), place_of(job.loss)
+        self._again, self._changes = recomputed_share(model, saver), place_of(job.loss)
         self._moved = job.deepspeed.offload_ratio if job.offload is not Offload.NONE else 0.0
 
     def rank(self, micro: int, speed: float | None) -> Rank:

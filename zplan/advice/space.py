@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from zplan.errors import ZplanError
 from zplan.memory.summary import plan_label
@@ -67,8 +68,7 @@ class Question:
     """Sequences per optimizer step over all ranks, kept exactly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(NamedTuple):
     """One way to shard and offload."""
 
     stage: int

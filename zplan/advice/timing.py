@@ -6,7 +6,7 @@ beside them and show only where they take longer; the optimizer step and whateve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -189,18 +189,19 @@ def _around(
     grad_accum: int,
     replicas: int,
     kernels: work.Kernels = work.PLAIN,
-) -> tuple[Traffic, float, float]:
-    """What no batch shape changes: traffic but for offloaded checkpoints, seconds of the optimizer, and of launching gathers."""
-    plan = Plan(model=model, cluster=cluster, job=replace(facts.job, grad_accum=grad_accum))
-    return traffic(plan, replicas), _optimizer_seconds(plan, gpu, kernels), _gather_launches(plan)
+) -> tuple[Traffic, float]:
+    """What neither batch nor code changes: traffic but for offloaded checkpoints, and seconds of the optimizer."""
+    job = facts.job if facts.job.grad_accum == grad_accum else replace(facts.job, grad_accum=grad_accum)
+    plan = Plan(model=model, cluster=cluster, job=job)
+    return traffic(plan, replicas), _optimizer_seconds(plan, gpu, kernels)
 
 
-def _gather_launches(plan: Plan) -> float:
+def _gather_launches(model: ModelSpec, cluster: ClusterSpec, job: Job) -> float:
     """Seconds in which stage 3 launches a micro-step's gathers, one per module and pass; nothing to gather on one GPU."""
-    job, shape = plan.job, work.model_shape(plan.model, plan.job.lora)
-    if job.engine is not Engine.DEEPSPEED or job.stage != 3 or plan.cluster.gpus == 1:
+    shape = work.model_shape(model, job.lora)
+    if job.engine is not Engine.DEEPSPEED or job.stage != 3 or cluster.gpus == 1:
         return 0.0
-    passes = 2 + work.computed_again(plan.model, job).elementwise
+    passes = 2 + work.computed_again(model, job).elementwise
     return shape.modules * passes * rates.STAGE3_GATHER
 
 
@@ -225,9 +226,9 @@ def step_time(plan: Plan, *, replicas: int = 1, kernels: work.Kernels = work.PLA
     if gpu is None:
         return None
     batch = (job.micro_batch, job.seq_len, job.grad_accum)
-    parts, hidden = _timed(plan.model, plan.cluster, gpu, facts, batch, replicas, kernels)
+    parts, hidden = next(_timed(plan.model, plan.cluster, gpu, (facts, facts), (batch,), replicas, kernels))
     compute = _compute(plan.model, gpu, _code_of(facts), job.micro_batch, job.seq_len, kernels)
-    moved, _, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas, kernels)
+    moved, _ = _around(plan.model, plan.cluster, gpu, facts, job.grad_accum, replicas, kernels)
     seconds = sum(parts.values())
     peak = rates.peak_flops(gpu, job.precision)
     return StepTime(
@@ -241,40 +242,48 @@ def step_time(plan: Plan, *, replicas: int = 1, kernels: work.Kernels = work.PLA
     )
 
 
-def speed_of(model: ModelSpec, cluster: ClusterSpec, facts: JobFacts, batch: tuple[int, int, int]) -> float | None:
-    """Tokens per second and GPU alone, from a job's facts, which plans that differ in their batch share.
+def speeds_of(
+    model: ModelSpec, cluster: ClusterSpec, code: JobFacts, way: JobFacts, batches: Sequence[tuple[int, int, int]]
+) -> list[float | None]:
+    """Tokens per second and GPU alone, from what many plans share.
 
     Args:
         model: The architecture.
         cluster: The hardware.
-        facts: Of the job.
-        batch: Sequences per GPU, tokens of each, micro-steps.
+        code: Of any job whose micro-steps compute the same, with the same engine and stage.
+        way: Of any job that shards, offloads and steps in the same way.
+        batches: Sequences per GPU, tokens of each, micro-steps.
 
     Returns:
-        The figure of :func:`step_time`.
+        For each batch the figure of :func:`step_time`.
     """
     gpu = cluster.gpu
     if gpu is None:
-        return None
-    parts, _ = _timed(model, cluster, gpu, facts, batch, 1)
-    return batch[0] * batch[1] * batch[2] / sum(parts.values())
+        return [None] * len(batches)
+    seconds = [sum(parts.values()) for parts, _ in _timed(model, cluster, gpu, (code, way), batches, 1)]
+    return [batch[0] * batch[1] * batch[2] / one for batch, one in zip(batches, seconds, strict=True)]
 
 
 def _timed(
     model: ModelSpec,
     cluster: ClusterSpec,
     gpu: GpuSpec,
-    facts: JobFacts,
-    batch: tuple[int, int, int],
+    facts: tuple[JobFacts, JobFacts],
+    batches: Sequence[tuple[int, int, int]],
     replicas: int,
     kernels: work.Kernels = work.PLAIN,
-) -> tuple[dict[str, float], float]:
-    """Seconds by cause, and the seconds that stay hidden."""
-    micro_batch, seq_len, grad_accum = batch
-    compute = _compute(model, gpu, _code_of(facts), micro_batch, seq_len, kernels)
-    moved, optimizer, gathers = _around(model, cluster, gpu, facts, grad_accum, replicas, kernels)
-    copies = checkpoint_copies(model, gpu, facts.job, batch) if facts.job.checkpointing.offloaded else 0.0
-    return _parts(compute._replace(launch=compute.launch + gathers), moved, copies, grad_accum, optimizer)
+) -> Iterator[tuple[dict[str, float], float]]:
+    """Seconds by cause, and the seconds that stay hidden, for each batch; from facts of the code and of the way (see speeds_of)."""
+    own, way = facts
+    code, gathers, offloaded = _code_of(own), _gather_launches(model, cluster, own.job), own.job.checkpointing.offloaded
+    accums = {batch[2] for batch in batches}
+    around = {accum: _around(model, cluster, gpu, way, accum, replicas, kernels) for accum in accums}
+    for batch in batches:
+        micro_batch, seq_len, grad_accum = batch
+        compute = _compute(model, gpu, code, micro_batch, seq_len, kernels)
+        moved, optimizer = around[grad_accum]
+        copies = checkpoint_copies(model, gpu, own.job, batch) if offloaded else 0.0
+        yield _parts(compute._replace(launch=compute.launch + gathers), moved, copies, grad_accum, optimizer)
 
 
 def _parts(

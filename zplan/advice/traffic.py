@@ -196,7 +196,7 @@ def checkpoint_copies(model: ModelSpec, gpu: GpuSpec, job: Job, batch: tuple[int
         batch: Sequences per GPU, tokens of each, micro-steps.
     """
     micro_batch, seq_len, grad_accum = batch
-    blocks = model.num_layers * recomputed_share(model, job)
+    blocks = model.num_layers * recomputed_share(model, job.checkpointing)
     once = 2.0 * micro_batch * seq_len * model.hidden_size * blocks
     return grad_accum * 2 * once / rates.host_link_rate(gpu)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zplan.memory.activations.adapters import has_adapter
 from zplan.memory.activations.find import module_of
 from zplan.memory.attention import asked, writes_scores
-from zplan.spec import Job, Lora, ModelSpec, WeightKind
+from zplan.spec import Checkpointing, Job, Lora, ModelSpec, WeightKind
 
 LAYER_NORM_FAMILIES = frozenset(
     {
@@ -263,17 +263,17 @@ def computed_again(model: ModelSpec, job: Job) -> Again:
         return Again(0.0, 1.0, 0.0)
     if kind == "selective-op":
         return Again(0.5, 0.0, 1.0)
-    share = recomputed_share(model, job)
+    share = recomputed_share(model, job.checkpointing)
     return Again(share, share, share)
 
 
-def recomputed_share(model: ModelSpec, job: Job) -> float:
+def recomputed_share(model: ModelSpec, checkpointing: Checkpointing) -> float:
     """Share of the blocks that are checkpointed as a whole, and whose forward runs again in backward."""
-    kind = job.checkpointing.kind
+    kind = checkpointing.kind
     if kind == "full":
         return 1.0
     if kind == "every-k":
-        return -(-model.num_layers // job.checkpointing.every) / model.num_layers
+        return -(-model.num_layers // checkpointing.every) / model.num_layers
     return 0.0
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from zplan.errors import ZplanError
+from zplan.inputs.plainyaml import parse_plain_yaml
 from zplan.units import quote
 
 MAX_BYTES = 1_000_000
@@ -48,7 +49,10 @@ def read_document(path: Path) -> dict[str, Any]:
     Raises:
         ZplanError: The file cannot be read, is not YAML, or is not a mapping with text as keys.
     """
-    document = _parse(path, _read(path))
+    text = _read(path)
+    document: object = parse_plain_yaml(text)
+    if document is None:
+        document = _parse(path, text)
     if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
         raise broken(path, "holds no mapping of keys to values")
     document.setdefault("name", path.stem)

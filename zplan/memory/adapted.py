@@ -12,8 +12,8 @@ Source: peft 0.21.2 ``utils/transformers_weight_conversion.py`` (``_convert_peft
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from zplan.spec import Lora, Weight, WeightKind
 
@@ -32,8 +32,7 @@ TRANSLATED = {
 """Model type -> old names of the router and of an expert's gate, up and down matrices. Qwen2-MoE itself is not translated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+class Adapter(NamedTuple):
     """The two matrices beside one adapted weight."""
 
     weight: Weight
@@ -72,7 +71,7 @@ def with_adapters(weights: Sequence[Weight], lora: Lora | None, family: str) -> 
             continue
         # Wrappers of one module's parameters are nested, the first one innermost.
         depth = len(waiting) - 1
-        yield from (replace(one, stem=one.stem + ".base_layer" * (depth - at)) for at, one in enumerate(waiting))
+        yield from (one._replace(stem=one.stem + ".base_layer" * (depth - at)) for at, one in enumerate(waiting))
         waiting = []
 
 

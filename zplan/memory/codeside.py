@@ -106,7 +106,7 @@ def trunk_end(head: Sequence[Instant]) -> int:
     return next((place for place, one in enumerate(head) if one.module), len(head))
 
 
-def _beside(head: Sequence[Instant], frames: int, scores: int) -> list[Instant]:
+def beside(head: Sequence[Instant], frames: int, scores: int) -> list[Instant]:
     """The head's instants with the frames of the model's trunk, which is left when the head's matrix is used."""
     end, more = trunk_end(head), frames - scores
     trunk = [
@@ -172,7 +172,7 @@ class Stack:
         frames, scores = frame_bytes(stem, variants, shape.layers)
         self.frames_bytes = frames
         if frames:
-            self.forward = (self.forward[0], candidates(_beside(head.forward, frames, scores), ()), *self.forward[2:])
+            self.forward = (self.forward[0], candidates(beside(head.forward, frames, scores), ()), *self.forward[2:])
 
     def stored_bytes(self, layers_below: int, forward: bool) -> int:
         """What the stem and the first layers hold."""

@@ -117,6 +117,12 @@ def _phases(memory: EngineMemory, shape: BatchShape) -> tuple[dict[str, int], Mo
     return phases, peak_moment(run, shape.make_stack, is_forward, beyond)
 
 
+def held_bytes(plan: Plan, facts: JobFacts | None = None) -> int:
+    """Returns what a rank's engine holds through the whole of a micro-step, whatever the batch is; no plan has a lower peak."""
+    side = _side(plan.model, facts or job_facts(plan.job), plan.cluster.gpus, plan.job.rank)
+    return max(run.base_bytes for run in side.memory.passes)
+
+
 def _why(
     cluster: ClusterSpec, init_bytes: int, worst_bytes: int, phase: str, run: Runtime, host: HostMemory
 ) -> str | None:

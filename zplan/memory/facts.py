@@ -108,6 +108,16 @@ def _code_facts(
     return CodeFacts(job, mode, each, wide_adapters, own_linear, casts_inputs, leaves_inputs)
 
 
+@lru_cache(maxsize=1024)
+def with_loss(facts: CodeFacts, loss: Loss) -> CodeFacts:
+    """The same code with another loss head."""
+    if facts.job.loss is loss:
+        return facts
+    job = replace(facts.job, loss=loss)
+    own, casts, leaves = facts.own_linear, facts.casts_inputs, facts.leaves_inputs
+    return _code_facts(job, facts.mode, facts.wide_adapters, own, casts, leaves)
+
+
 def _leaves_inputs(job: Job) -> bool:
     """Whether recomputed blocks leave their inputs and their gradients behind: FSDP1, frozen units, reentrant checkpoints.
 

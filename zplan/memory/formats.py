@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.activations.base import ComputeMode
 from zplan.spec import Job, Precision
@@ -10,8 +10,7 @@ from zplan.spec import Job, Precision
 FP32_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class StateBytes:
+class StateBytes(NamedTuple):
     """Bytes per parameter of each copy that an engine keeps."""
 
     param: int

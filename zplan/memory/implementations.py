@@ -6,8 +6,6 @@ read off the code named as its source.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from zplan.memory.activations.adapters import dropout_bytes, input_sizes
 from zplan.memory.activations.base import Instant, PieceMemory
 from zplan.spec import BlockSpec, Job, ModelSpec, WeightKind
@@ -106,8 +104,7 @@ def with_difference(piece: PieceMemory, difference: int, *, checkpointed: bool) 
     def more(one: Instant) -> Instant:
         return one._replace(activation_bytes=max(0, one.activation_bytes + difference))
 
-    return replace(
-        piece,
+    return piece._replace(
         kept_bytes=piece.kept_bytes if checkpointed else piece.kept_bytes + difference,
         forward=piece.forward if checkpointed else tuple(more(one) for one in piece.forward),
         backward=tuple(more(one) for one in piece.backward),

@@ -4,7 +4,8 @@ Most code keeps and needs so many bytes per token and so many whatever the batch
 straight line over the tokens of a micro-batch, an engine's level moves it up, and layers stored below turn it: what can be
 the largest is the upper envelope of a few lines, worked out once for an engine's track and read at any number of tokens.
 
-Code that is not so (s x s scores, chunks of a loss) is found by trying, and has no lines.
+Code that is not so (s x s scores) is found by trying, and has no lines. A loss that is computed in parts of the tokens has none
+either, but its model's blocks do.
 """
 
 from __future__ import annotations
@@ -17,11 +18,8 @@ from zplan.memory.activations.base import Instant, PieceMemory
 from zplan.memory.activations.table import LOG_SUM_EXP_STEP
 from zplan.memory.codeside import Key, held_bytes, instant_keys, trunk_end
 from zplan.memory.envelope import Envelope, Line, upper_envelope
-from zplan.memory.facts import CodeFacts
-from zplan.memory.stack import (
-    build_pieces,
-    stack_shape,
-)
+from zplan.memory.facts import CodeFacts, with_loss
+from zplan.memory.stack import build_blocks, build_head, build_stem, stack_shape
 from zplan.memory.timeline import NOTHING, LayerLevels, Level, StateKey, Track
 from zplan.spec import Loss, ModelSpec
 
@@ -142,34 +140,32 @@ class _Head:
 
 
 class _Found(NamedTuple):
-    """What an engine's track comes to in one direction, but for stem and inputs."""
+    """What an engine's track comes to in one direction, but for stem, inputs and a head that has no lines."""
 
     blocks: Envelope
     head: tuple[tuple[int, bool, Envelope], ...]
     """(bytes per sequence, the frames of stem and blocks are there, which are not in it; the rest)."""
+    stem_most: int
+    """The engine's largest level in the stem."""
 
 
-class Lines:
-    """A model's blocks and head as lines."""
+class _Blocks:
+    """A model's blocks as lines: the same whatever the loss is."""
 
     def __init__(self, model: ModelSpec, facts: CodeFacts, step: int) -> None:
-        draw = _Probes(step)
-        probes = [build_pieces(model, facts, batch, seq * step) for batch, seq in _PROBES]
-        shape = stack_shape(model, facts)
-        self.stem_grad_sizes = shape.stem_grad_sizes
+        draw, shape = _Probes(step), stack_shape(model, facts)
+        probes = [build_blocks(model, facts, batch, seq * step) for batch, seq in _PROBES]
+        stems = [build_stem(model, facts, batch, seq * step) for batch, seq in _PROBES]
         self._layers = shape.layers
         self._variants = [
-            _Variant(draw, same, sizes)
-            for same, sizes in zip(zip(*(one.variants for one in probes), strict=True), shape.grad_sizes, strict=True)
+            _Variant(draw, same, sizes) for same, sizes in zip(zip(*probes, strict=True), shape.grad_sizes, strict=True)
         ]
-        self._head = _Head(draw, [one.head for one in probes], shape.head_grad_sizes)
-        if any(one.stem.kept_score_bytes or one.stem.frame_score_bytes for one in probes):
+        if any(stem.kept_score_bytes or stem.frame_score_bytes for stem in stems):
             raise _NotLinear
         self._below = (self._held_below(0), self._held_below(1))
         self.frames = _total([self._variants[variant].frame for variant in shape.layers])
         """Of all blocks."""
-        self.held_grad = self._head.held_grad
-        self.memo: tuple[dict[Track, _Found], dict[Track, _Found]] = ({}, {})
+        self._memo: tuple[dict[Track, Envelope], dict[Track, Envelope]] = ({}, {})
         """By track, in backward and in forward."""
 
     def _held_below(self, forward: int) -> list[Line]:
@@ -180,40 +176,29 @@ class Lines:
             sums.append((slope0 + slope, start0 + start))
         return sums
 
-    @property
-    def stored(self) -> Line:
-        """What all blocks keep for backward."""
-        return self._below[0][-1]
+    def stored(self, forward: bool) -> Line:
+        """What all blocks hold while the head runs."""
+        return self._below[forward][-1]
 
-    def found(self, track: Track, forward: bool) -> _Found:
+    def found(self, track: Track, forward: bool) -> Envelope:
         """What a track comes to."""
-        known = self.memo[forward].get(track)
+        known = self._memo[forward].get(track)
         if known is None:
-            known = self.memo[forward][track] = self._find(track, forward)
+            known = self._memo[forward][track] = Envelope([(0, 0), *self._lines(track, forward)])
         return known
 
-    def _find(self, track: Track, forward: bool) -> _Found:
-        blocks = Envelope([(0, 0), *self._blocks(track, forward)])
-        stored = [self._below[forward][-1]]
-        head = self._head.forward if forward else {(0, False): self._head.backward}
-        parts = [(each, framed, _ends(piece[track.by], track.head)) for (each, framed), piece in head.items()]
-        if track.opening.total:
-            slope, start = self._head.kept
-            parts.append((0, False, [(slope, start + track.opening.total)]))
-        parts = [part for part in parts if part[2]] or [(0, False, [(0, 0)])]
-        return _Found(blocks, tuple((each, framed, Envelope(_sums(lines, stored))) for each, framed, lines in parts))
-
-    def _blocks(self, track: Track, forward: bool) -> list[Line]:
+    def _lines(self, track: Track, forward: bool) -> list[Line]:
         below, lines = self._below[forward], []
-        uniform = len({variant.held[forward] for variant in self._variants}) == 1
+        held = {variant.held[forward] for variant in self._variants}
+        growing = all(slope >= 0 and start >= 0 for slope, start in held)
         places: dict[int, list[Line]] = {}
 
         def placed(levels: LayerLevels) -> list[Line]:
             known = places.get(id(levels))
             if known is None:
-                points = levels.hull if uniform else levels.points
-                known = upper_envelope([(below[i][0], below[i][1] + held.total) for i, held in points])
-                places[id(levels)] = known
+                points = levels.hull if len(held) == 1 else levels.rising if growing else levels.points
+                known = [(below[i][0], below[i][1] + level.total) for i, level in points]
+                known = places[id(levels)] = upper_envelope(known) if len(known) > 1 else known
             return known
 
         for number, (variant, levels) in enumerate(zip(self._variants, track.blocks, strict=True)):
@@ -224,6 +209,55 @@ class Lines:
                 if known is not None:
                     lines += _sums(own, placed(known))
         return lines
+
+
+class Lines:
+    """A model's blocks as lines, and its head where that is computed on all tokens at once."""
+
+    def __init__(self, model: ModelSpec, facts: CodeFacts, step: int) -> None:
+        blocks = _blocks(model, with_loss(facts, Loss.STANDARD), step)
+        if blocks is None:
+            raise _NotLinear
+        self._blocks, shape = blocks, stack_shape(model, facts)
+        self.stem_grad_sizes, self.head_grad_sizes = shape.stem_grad_sizes, shape.head_grad_sizes
+        self.frames = blocks.frames
+        """Of all blocks."""
+        self._head: _Head | None = None
+        """A loss in parts has bounds of its own, which probes may miss: such a head is evaluated at each shape."""
+        if facts.job.loss in (Loss.STANDARD, Loss.IN_PLACE):
+            probes = [build_head(model, facts, batch, seq * step) for batch, seq in _PROBES]
+            self._head = _Head(_Probes(step), probes, shape.head_grad_sizes)
+        self.memo: tuple[dict[Track, _Found], dict[Track, _Found]] = ({}, {})
+        """By track, in backward and in forward."""
+
+    def stored(self, forward: bool) -> Line:
+        """What all blocks hold while the head runs."""
+        return self._blocks.stored(forward)
+
+    @property
+    def held_grad(self) -> Line | None:
+        """Gradient of a tied head's matrix, which waits in the head; None where the head has no lines."""
+        return None if self._head is None else self._head.held_grad
+
+    def found(self, track: Track, forward: bool) -> _Found:
+        """What a track comes to."""
+        known = self.memo[forward].get(track)
+        if known is None:
+            head = () if self._head is None else self._ends(self._head, track, forward)
+            most = max((level.total for level in track.stem.values()), default=0)
+            known = self.memo[forward][track] = _Found(self._blocks.found(track, forward), head, most)
+        return known
+
+    def _ends(self, head: _Head, track: Track, forward: bool) -> tuple[tuple[int, bool, Envelope], ...]:
+        """The head's lines, on top of what all blocks hold."""
+        stored = [self.stored(forward)]
+        pieces = head.forward if forward else {(0, False): head.backward}
+        parts = [(each, framed, _ends(piece[track.by], track.head)) for (each, framed), piece in pieces.items()]
+        if track.opening.total:
+            slope, start = head.kept
+            parts.append((0, False, [(slope, start + track.opening.total)]))
+        parts = [part for part in parts if part[2]] or [(0, False, [(0, 0)])]
+        return tuple((each, framed, Envelope(_sums(lines, stored))) for each, framed, lines in parts)
 
 
 def _total(lines: Iterable[Line]) -> Line:
@@ -251,12 +285,19 @@ def draw_lines(model: ModelSpec, facts: CodeFacts, seq: int) -> Lines | None:
         ZplanError: There is no table for this code.
     """
     job = facts.job
-    # A compiled block's savings and a loss in parts have bounds of their own, which probes may miss.
-    whole = job.loss in (Loss.STANDARD, Loss.IN_PLACE)
-    if not whole or job.compile or job.implementation != "transformers" or facts.leaves_inputs:
+    # A compiled block's savings have bounds of their own, which probes may miss.
+    if job.compile or job.implementation != "transformers" or facts.leaves_inputs:
         return None
     steps = (step for step in (1, LOG_SUM_EXP_STEP) if seq % step == 0)
     return next((found for step in steps if (found := _lines(model, facts, step)) is not None), None)
+
+
+@lru_cache(maxsize=1024)
+def _blocks(model: ModelSpec, facts: CodeFacts, step: int) -> _Blocks | None:
+    try:
+        return _Blocks(model, facts, step)
+    except _NotLinear:
+        return None
 
 
 @lru_cache(maxsize=1024)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from math import prod
+from typing import NamedTuple
 
 from zplan.memory.activations.find import module_of
 from zplan.memory.adapted import Adapter, with_adapters
 from zplan.spec import Job, Lora, ModelSpec, Offload, Weight, WeightKind
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """One parameter tensor as an engine meets it."""
 
     name: str
@@ -23,8 +23,7 @@ class Tensor:
     trainable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """The parameters of one piece of the model: the stem, one block, or the head."""
 
     name: str

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from zplan.memory.activations.base import PieceMemory
-from zplan.memory.codeside import Candidate, Stack, held_bytes
+from zplan.memory.codeside import Candidate, Candidates, Stack, held_bytes
 from zplan.memory.moments import Moment, TermKey
 from zplan.memory.timeline import NOTHING, Level, Pass, StateKey, Track
 
@@ -70,14 +70,18 @@ def _stem_best(forward: bool, stack: Stack, track: Track) -> Best:
     return Best(total, TermKey.ACTIVATIONS, -1, chosen, engine, waiting)
 
 
-def _head_best(forward: bool, stack: Stack, track: Track) -> Best:
-    candidates = (stack.forward if forward else stack.backward)[1][track.by]
+def head_best(head: PieceMemory, candidates: Candidates, track: Track) -> tuple[int, Candidate, Level]:
+    """The largest instant of the head in one direction, the opening of backward included: its bytes and what makes them."""
     before: tuple[int, Candidate, Level] = (-1, NOBODY, NOTHING)
     if track.opening.total:
-        opening = _opening(stack.head)
+        opening = _opening(head)
         before = (opening.own + track.opening.total, opening, track.opening)
-    found = end_best(candidates, track.head, track.most[1], before[0])
-    best, chosen, engine = found if found[0] > before[0] else before
+    found = end_best(candidates[track.by], track.head, track.most[1], before[0])
+    return found if found[0] > before[0] else before
+
+
+def _head_best(forward: bool, stack: Stack, track: Track) -> Best:
+    best, chosen, engine = head_best(stack.head, (stack.forward if forward else stack.backward)[1], track)
     # The frames of stem and blocks are gone before the head's matrix is used; instants before that hold them themselves.
     depth = len(stack.layers)
     below = stack.stored_bytes(depth, forward) - (stack.frames_bytes if forward else 0)

@@ -54,10 +54,10 @@ def _packed(piece: Piece, quantize: Quantize, element_bytes: int) -> Piece:
     for tensor in piece.tensors:
         if is_quantized(tensor):
             numel = -(-packed_bytes(quantize, tensor.numel) // element_bytes)
-            tensors.append(replace(tensor, shape=(numel, 1), numel=numel))
+            tensors.append(tensor._replace(shape=(numel, 1), numel=numel))
         else:
             tensors.append(tensor)
-    return replace(piece, tensors=tuple(tensors), numel=sum(tensor.numel for tensor in tensors))
+    return piece._replace(tensors=tuple(tensors), numel=sum(tensor.numel for tensor in tensors))
 
 
 @lru_cache(maxsize=256)
@@ -84,10 +84,10 @@ def quantized_layout(
                 constants += constant_bytes(quantize, tensor.shape, tensor.numel)
     head = groups.head
     if with_head:
-        tensors = tuple(replace(t, kind=WeightKind.LINEAR) if t.kind is WeightKind.HEAD else t for t in head.tensors)
+        tensors = tuple(t._replace(kind=WeightKind.LINEAR) if t.kind is WeightKind.HEAD else t for t in head.tensors)
         packed += sum(packed_bytes(quantize, t.numel) for t in tensors if is_quantized(t))
         constants += sum(constant_bytes(quantize, t.shape, t.numel) for t in tensors if is_quantized(t))
-        head = _packed(replace(head, tensors=tensors), quantize, element_bytes)
+        head = _packed(head._replace(tensors=tensors), quantize, element_bytes)
     saved = groups.head.numel - head.numel
     saved += sum(groups.kinds[index].numel - kinds[index].numel for index in groups.layers)
     # ``--params`` may name fewer than the borrowed shape has: then as much less is packed, and less is saved.

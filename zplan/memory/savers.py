@@ -6,7 +6,6 @@ change follows from the block's weights.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from zplan.memory.activations.adapters import dropout_bytes
@@ -37,7 +36,7 @@ def other_head(
         before, after = before + casts, after + casts
     forward = tuple(one._replace(activation_bytes=one.activation_bytes + before) for one in head.forward)
     backward = tuple(one._replace(activation_bytes=one.activation_bytes + after) for one in head.backward)
-    return replace(head, forward=forward, backward=backward)
+    return head._replace(forward=forward, backward=backward)
 
 
 def changed(piece: PieceMemory, block: BlockSpec, job: Job, tokens: int, checkpointed: bool) -> PieceMemory:
@@ -51,13 +50,13 @@ def changed(piece: PieceMemory, block: BlockSpec, job: Job, tokens: int, checkpo
     piece = with_difference(piece, difference, checkpointed=checkpointed)
     if kind == "selective":
         # Attention's inside alone is computed again: no scores are kept. Fused kernels keep none to begin with.
-        piece = replace(piece, kept_score_bytes=0)
+        piece = piece._replace(kept_score_bytes=0)
     if not checkpointed:
         return piece
     if kind == "selective-op":
         piece = _with_products(piece, tokens * selected_bytes(block, job.attention))
     if job.checkpointing.offloaded:
-        piece = replace(piece, kept_bytes=0)
+        piece = piece._replace(kept_bytes=0)
     return piece
 
 
@@ -83,7 +82,7 @@ def _fan_out(weight: Weight) -> int:
 def _with_products(piece: PieceMemory, extra: int) -> PieceMemory:
     """A checkpointed block that keeps ``extra`` bytes more; recomputation takes them over, so that backward holds no more."""
     forward = tuple(one._replace(activation_bytes=one.activation_bytes + extra) for one in piece.forward)
-    return replace(piece, kept_bytes=piece.kept_bytes + extra, forward=forward)
+    return piece._replace(kept_bytes=piece.kept_bytes + extra, forward=forward)
 
 
 @lru_cache(maxsize=512)
@@ -119,8 +118,7 @@ def compiled(piece: PieceMemory, block: BlockSpec, tokens: int, *, frozen: bool)
         return one._replace(activation_bytes=max(one.activation_bytes - saving, one.activation_bytes // 2))
 
     kept = piece.kept_bytes if piece.kept_bytes <= saving else piece.kept_bytes - saving
-    return replace(
-        piece,
+    return piece._replace(
         kept_bytes=kept,
         forward=tuple(less(one) for one in piece.forward),
         backward=tuple(less(one) for one in piece.backward),

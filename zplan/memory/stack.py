@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,8 +56,7 @@ def _more_kept(piece: PieceMemory, extra: int, checkpointed: bool, passing: int 
 
     ``passing`` is what a checkpointed block needs more while it runs forward.
     """
-    return replace(
-        piece,
+    return piece._replace(
         kept_bytes=piece.kept_bytes + (0 if checkpointed else extra),
         forward=_more(piece.forward, passing if checkpointed else extra),
         backward=_more(piece.backward, extra),
@@ -118,7 +116,7 @@ def stack_shape(model: ModelSpec, facts: CodeFacts) -> StackShape:
 def _with_input(head: PieceMemory, size: int) -> PieceMemory:
     """A frozen head whose matrix product keeps its input until its backward."""
     last = max((place for place, one in enumerate(head.backward) if one.module == HEAD_MODULE), default=-1)
-    return replace(head, backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
+    return head._replace(backward=(*_more(head.backward[: last + 1], size), *head.backward[last + 1 :]))
 
 
 class Pieces(NamedTuple):
@@ -137,7 +135,7 @@ def _mode(model: ModelSpec, facts: CodeFacts, attention: Attention) -> tuple[Com
     return mode, facts.wide_adapters
 
 
-def _blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[PieceMemory, ...]:
+def build_blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[PieceMemory, ...]:
     """Each variant of block."""
     shape, job = stack_shape(model, facts), facts.job
     mode, wide = _mode(model, facts, attention_of(model, job, seq))
@@ -154,7 +152,7 @@ def _blocks(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> tuple[P
             lora=0 if job.lora is None else job.lora.rank,
             targets=ALL_LINEAR if job.lora is None else job.lora.targets,
             quantized=job.quantize is not None,
-            keeps_inputs=facts.own_linear and job.quantize is None,
+            keeps_inputs=facts.own_linear and job.lora is not None and job.quantize is None,
         )
         if wide and job.lora is not None:
             piece = _widened(piece, block, job.lora, batch * seq, flag)
@@ -189,11 +187,11 @@ def build_stem(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Piec
     lora = job.lora if job.checkpointing.kind == "none" and job.quantize is None else None
     if lora is not None and batch * seq >= max(FIRST_BLOCK_TOKENS, lora.rank):
         per_token, once = first_block_saving(model.block_kinds[model.layers[0]], lora, mode)
-        stem = replace(stem, kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
+        stem = stem._replace(kept_bytes=stem.kept_bytes - per_token * batch * seq - once)
     return stem
 
 
-def _head(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
+def build_head(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> PieceMemory:
     """What comes after the blocks."""
     job = facts.job
     mode, _ = _mode(model, facts, attention_of(model, job, seq))
@@ -225,8 +223,8 @@ def build_pieces(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Pi
     Raises:
         ZplanError: There is no table for this code.
     """
-    blocks = _blocks(model, facts, batch, seq)
-    return Pieces(build_stem(model, facts, batch, seq), blocks, _head(model, facts, batch, seq))
+    blocks = build_blocks(model, facts, batch, seq)
+    return Pieces(build_stem(model, facts, batch, seq), blocks, build_head(model, facts, batch, seq))
 
 
 @lru_cache(maxsize=16384)
@@ -246,11 +244,11 @@ def build_stack(model: ModelSpec, facts: CodeFacts, batch: int, seq: int) -> Sta
 @lru_cache(maxsize=2048)
 def grad_orders(model: ModelSpec, facts: CodeFacts) -> GradOrders:
     """The order of gradients in each piece, for engines; the same at every batch shape."""
-    shape, stack = stack_shape(model, facts), build_stack(model, facts, 1, 1)
+    shape, pieces = stack_shape(model, facts), build_pieces(model, facts, 1, 1)
     return GradOrders(
-        stem=stack.stem.grad_order,
-        variants=tuple(piece.grad_order for piece in stack.variants),
-        head=stack.head.grad_order,
+        stem=pieces.stem.grad_order,
+        variants=tuple(piece.grad_order for piece in pieces.variants),
+        head=pieces.head.grad_order,
         variant_kinds=tuple(kind for kind, _ in shape.variants),
         layers=shape.layers,
         checkpointed=shape.checkpointed,

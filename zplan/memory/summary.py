@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.moments import Estimate, TermKey
 from zplan.spec import Engine, Job, Offload, OffloadTo
@@ -66,8 +66,7 @@ _GROUP_OF = {
 GROUPS = (STATES, ACTIVATIONS, LOSS_HEAD, BUFFERS, "unexplained")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
+class Verdicts(NamedTuple):
     """Which of several plans fit, by their short labels."""
 
     fits: tuple[str, ...]

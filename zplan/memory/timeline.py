@@ -59,9 +59,21 @@ class LayerLevels:
         return zip(self.indices, self.values, strict=True)
 
     @property
+    def rising(self) -> list[tuple[int, Level]]:
+        """The points but for those of which a later layer's level is as large: all that count where each layer keeps something."""
+        most, largest, found = -1, self.largest, []
+        for index, value in zip(reversed(self.indices), reversed(self.values), strict=True):
+            if value.total > most:
+                most = value.total
+                found.append((index, value))
+                if most == largest:
+                    break
+        return found
+
+    @property
     def largest(self) -> int:
         """Bytes of the largest level."""
-        return max([value.total for value in self.values])
+        return max(self.values).total
 
     @property
     def hull(self) -> tuple[tuple[int, Level], ...]:
@@ -82,7 +94,7 @@ def _step(indices: Sequence[int], totals: Sequence[int]) -> int:
 def _hull(indices: tuple[int, ...], values: tuple[Level, ...]) -> tuple[tuple[int, Level], ...]:
     """The upper-right convex hull of levels over layers (Andrew's monotone chain)."""
     first, last = (indices[0], values[0]), (indices[-1], values[-1])
-    if len(set(map(id, values))) == 1:
+    if max(values).total == values[-1].total:
         return (last,)
     totals = [value.total for value in values]
     if step := _step(indices, totals):
@@ -125,14 +137,28 @@ class Track:
     """Per variant, a spike right after a block, when only the gradient of its input (in forward: its output) is live."""
     opening: Level = NOTHING
     """A spike before backward's first operator, when the loss head holds just what it kept."""
-    most: tuple[int, ...] = field(init=False)
-    """The largest level in stem, in head, and in each variant of block."""
+    _most: tuple[int, ...] = field(init=False, default=())
 
-    def __post_init__(self) -> None:
-        """Finds the largest levels: no instant whose own bytes and these stay below the peak needs a look."""
-        ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
-        blocks = (max((levels.largest for levels in per.values()), default=0) for per in self.blocks)
-        object.__setattr__(self, "most", (*ends, *blocks))
+    @property
+    def most(self) -> tuple[int, ...]:
+        """The largest level in stem, in head, and in each variant of block.
+
+        No instant whose own bytes and these stay below the peak needs a look.
+        """
+        if not self._most:
+            ends = (max((level.total for level in piece.values()), default=0) for piece in (self.stem, self.head))
+            blocks = (max((levels.largest for levels in per.values()), default=0) for per in self.blocks)
+            object.__setattr__(self, "_most", (*ends, *blocks))
+        return self._most
+
+
+def same_level(variants: int, layers: Sequence[int], value: Level) -> Track:
+    """The same level at every instant of a model with some variants of block; ``layers`` has each layer's."""
+    per_variant: list[list[tuple[int, Level]]] = [[] for _ in range(variants)]
+    for index, variant in enumerate(layers):
+        per_variant[variant].append((index, value))
+    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(points)} for points in per_variant]
+    return Track("any", {0: value}, tuple(blocks), {0: value})
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,8 +208,7 @@ def reduced(table: Table, missing: Without) -> Table:
         held = at if again else ends - _layers_done(table.order, ready)
         if not _is_gone(module, missing):
             backward.append((ready, _after(module, missing), pending, less(row, 0, held)))
-    return replace(
-        table,
+    return table._replace(
         columns=(*table.columns, "T", "1"),
         kept=less(table.kept, 0, ends if keeps else 0),
         forward=tuple(forward),
@@ -243,8 +242,7 @@ def as_without(table: Table, plain: Table, missing: Without, *, checkpointed: bo
         forward += [one for one in others if _absent(one[0], missing)]
     else:
         forward = _in_passing(forward, others, missing)
-    return replace(
-        table,
+    return table._replace(
         columns=(*table.columns, *plain.columns),
         forward=tuple(forward),
         backward=(*((0, module, "", row) for module, row in redone), *backward[end:]),
@@ -313,8 +311,7 @@ def on_the_fly(table: Table, weights: Sequence[Weight]) -> Table:
         padded = [0 if gone else size for size, gone in zip_longest(row, cast, fillvalue=0)]
         return (*padded, copies.get(module, 0))
 
-    return replace(
-        table,
+    return table._replace(
         columns=(*table.columns, "1"),
         kept=with_copy(table.kept, ""),
         cache=with_copy(table.cache, ""),

@@ -23,7 +23,6 @@ Who owns what, so that pieces add up to the byte:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -79,8 +78,7 @@ def waiting(index: int) -> int:
     return -2 - index
 
 
-@dataclass(frozen=True, slots=True)
-class PieceMemory:
+class PieceMemory(NamedTuple):
     """Memory of one piece at one batch shape."""
 
     kept_bytes: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from zplan.errors import ZplanError
@@ -42,8 +41,7 @@ def in_place(table: Table) -> Table:
     def capped(row: Row) -> Row:
         return tuple(min(size, IN_PLACE_BYTES) if big else size for size, big in zip(row, logits, strict=False))
 
-    return replace(
-        table,
+    return table._replace(
         forward=tuple((module, capped(row)) for module, row in table.forward),
         backward=tuple((ready, module, pending, capped(row)) for ready, module, pending, row in table.backward),
     )
@@ -67,8 +65,7 @@ def with_head_module(tied: Table, own: Table) -> Table:
         return HEAD_MODULE if known and row[logits or 0] and row[gradient or 0] else name
 
     before = (0,) * len(tied.columns)
-    return replace(
-        tied,
+    return tied._replace(
         columns=(*tied.columns, *own.columns),
         forward=tuple((name, before + row) for name, row in own.forward),
         backward=tuple((ready, module(ready, name, row), pending, row) for ready, name, pending, row in tied.backward),
@@ -79,7 +76,7 @@ def with_forward_of(tied: Table, own: Table) -> Table:
     """Returns the table of a tied head whose loss is in parts, with the forward of one that names the head's matrix."""
     before = (0,) * len(tied.columns)
     forward = tuple((name, before + row) for name, row in own.forward)
-    return replace(tied, columns=(*tied.columns, *own.columns), forward=forward)
+    return tied._replace(columns=(*tied.columns, *own.columns), forward=forward)
 
 
 GRADIENT_BYTES = 2
@@ -101,7 +98,7 @@ def handed_over_last(table: Table) -> Table:
             backward.append((ready, module, pending, without))
         else:
             backward.append((ready, module, pending, row))
-    return replace(table, columns=(*table.columns, "h*V"), backward=tuple(backward))
+    return table._replace(columns=(*table.columns, "h*V"), backward=tuple(backward))
 
 
 def handed_over_once(table: Table, element_bytes: int) -> Table:
@@ -124,7 +121,7 @@ def handed_over_once(table: Table, element_bytes: int) -> Table:
             backward.append(last)
             last = None
         backward.append((ready, module, pending, row))
-    return replace(table, backward=tuple(backward if last is None else [*backward, last]))
+    return table._replace(backward=tuple(backward if last is None else [*backward, last]))
 
 
 def summed_in_place(table: Table, element_bytes: int) -> Table:
@@ -143,7 +140,7 @@ def summed_in_place(table: Table, element_bytes: int) -> Table:
 
     # A matrix of the head's own is pending beside the two; that of a tied head is among the three.
     rows = tuple((ready, name, which, fewer(row, 2 if which else 3)) for ready, name, which, row in table.backward)
-    return replace(table, backward=rows)
+    return table._replace(backward=rows)
 
 
 @lru_cache(maxsize=8192)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from zplan.errors import ZplanError
@@ -164,10 +163,10 @@ def _bound_stem(
         if model.tied_embeddings and apart and "stem tied" in tables:
             tied = find(tables, "stem", "tied", names, grouped=True)
             rows = _summed_first(shifted(tied, len(table.columns)))
-            table = replace(table, columns=table.columns + tied.columns, backward=rows)
+            table = table._replace(columns=table.columns + tied.columns, backward=rows)
         elif model.tied_embeddings and not lora:
             each = 4 if mode in (ComputeMode.FP32, ComputeMode.AUTOCAST) else 2
-            table = replace(table, columns=(*table.columns, "h*V"), backward=_added_to(table, each))
+            table = table._replace(columns=(*table.columns, "h*V"), backward=_added_to(table, each))
         if (
             module_of(block.implementation) in TWO_ROTARIES
             and len({k.sliding_window is None for k in model.block_kinds}) > 1
@@ -235,7 +234,7 @@ def with_second_rotary(table: Table) -> Table:
         )
 
     forward = tuple((module, row if module else twice(row, table.kept)) for module, row in table.forward)
-    return replace(table, kept=twice(table.kept, table.kept), frame=twice(table.frame, table.frame), forward=forward)
+    return table._replace(kept=twice(table.kept, table.kept), frame=twice(table.frame, table.frame), forward=forward)
 
 
 def with_one_mask(table: Table) -> Table:
@@ -254,8 +253,7 @@ def with_one_mask(table: Table) -> Table:
 
     made = table.columns.index("s*s") if "s*s" in table.columns else place
     kept = capped(table.kept)
-    return replace(
-        table,
+    return table._replace(
         columns=tuple("s*s" if name == "T*s" else name for name in table.columns),
         kept=kept,
         frame=capped(table.frame, 1 - kept[place]),

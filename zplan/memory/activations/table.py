@@ -7,7 +7,6 @@ block's sizes in, which leaves a few numbers per row; evaluation at a batch shap
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -30,8 +29,7 @@ Backward = tuple[int, str, str, Row]
 """An instant of backward: gradients ready, module, weight whose gradient is pending, bytes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(NamedTuple):
     """What one piece of one implementation keeps and needs, in one way of running it."""
 
     columns: tuple[str, ...]

@@ -252,7 +252,7 @@ def model_ops(groups: Layout, orders: GradOrders, threshold: int) -> list[Ops]:
         known = bound.get((variant, first_one))
         if known is None:
             known = bound[variant, first_one] = _block(
-                groups, kind, texts[kind], orders.checkpointed[variant], first_one, threshold
+                groups.kinds[kind], texts[kind], orders.checkpointed[variant], first_one, threshold
             )
         pieces.append(Ops(known.forward, known.backward, offset))
         offset += len(groups.kinds[kind].tensors)
@@ -286,14 +286,14 @@ def _instead(ops: Sequence[Op], module: str, chosen: Sequence[Op]) -> tuple[Op, 
     return (*ops[:first], *chosen, *(op for op in ops[first:] if module not in op.keys))
 
 
-def _block(groups: Layout, kind: int, texts: Mapping[str, str], checkpointed: bool, first: bool, threshold: int) -> Ops:
-    tensors = list(enumerate(groups.kinds[kind].tensors))
-    total = groups.kinds[kind].numel
+def _block(piece: Piece, texts: Mapping[str, str], checkpointed: bool, first: bool, threshold: int) -> Ops:
     name = "again" if checkpointed else "backward"
     backward = texts.get(f"first {name}", texts[f"block {name}"]) if first else texts[f"block {name}"]
-    called = _called(texts, ("block", "first"))
-    return Ops(
-        tuple(_bind(texts["block"], called, tensors, threshold, total, False)),
-        tuple(_bind(backward, called, tensors, threshold, total, False)),
-        0,
-    )
+    called = tuple(_called(texts, ("block", "first")))
+    return Ops(_bound(texts["block"], called, piece, threshold), _bound(backward, called, piece, threshold), 0)
+
+
+@lru_cache(maxsize=512)
+def _bound(text: str, called: tuple[str, ...], piece: Piece, threshold: int) -> tuple[Op, ...]:
+    """A block's order with its tensors, which models of any depth share."""
+    return tuple(_bind(text, called, list(enumerate(piece.tensors)), threshold, piece.numel, False))

@@ -16,18 +16,6 @@ from zplan.memory.engines.calls import Op, Ops
 from zplan.spec import DeepSpeedOptions
 
 
-class Held(NamedTuple):
-    """Bytes of gathered weights from the beginning or the end of a call until the next one."""
-
-    backward: bool
-    piece: int
-    """-1 stem, 0..L-1 block, L head."""
-    op: Op
-    size: int
-    fetching: int = 0
-    """Bytes while the call's own tensors are copied out of the buffers that they were gathered in, where that is more."""
-
-
 class Weights(NamedTuple):
     """What the replay knows of every parameter, by its place."""
 
@@ -54,7 +42,7 @@ class _Group:
         self.used = False
 
 
-ABSENT, _GATHERED = 0, 1
+ABSENT, _GATHERED = False, True
 
 
 class Step(NamedTuple):
@@ -64,7 +52,12 @@ class Step(NamedTuple):
     number: int
     """Of the piece, from 0 on."""
     op: Op
-    offset: int
+    own: tuple[int, ...]
+    """Places of the tensors that are gathered for it, among all."""
+    module: tuple[int, int]
+    """Numbers of the piece and of the module within it."""
+    around: int
+    """The piece whose tensors it concerns where it concerns all; -1 outside of blocks: the model."""
 
 
 class Coordinator:
@@ -74,6 +67,7 @@ class Coordinator:
         self, trace: Sequence[Step], weights: Weights, options: DeepSpeedOptions, kept: Sequence[bool]
     ) -> None:
         self.weights, self.options, self.kept = weights, options, kept
+        self._most_live, self._most_ahead = options.max_live_parameters, options.prefetch_bucket_size
         self.available = 0
         """Elements gathered, as the coordinator counts them."""
         self.bytes = 0
@@ -89,7 +83,7 @@ class Coordinator:
         self.again: dict[tuple[int, int], list[int]] = {}
         """Frozen tensors by the module whose backward made them be gathered for recomputation."""
         self.fetching = 0
-        """The most bytes while a module's own tensors were fetched; 0 after a release."""
+        """The most bytes while a module's own tensors were copied out of their buffers; 0 after a release."""
         self.step = self.position = 0
         self.queue: list[tuple[int, int]] = []
         self.uses: dict[int, list[int]] = {}
@@ -102,11 +96,11 @@ class Coordinator:
 
     def _record(self, step: Step) -> None:
         number, op = len(self.walked) - 1, step.op
-        for place in op.own:
-            self.queue.append((place + step.offset, number))
-            self.uses.setdefault(place + step.offset, []).append(number)
+        for place in step.own:
+            self.queue.append((place, number))
+            self.uses.setdefault(place, []).append(number)
         if op.leaf or op.whole:
-            self.around.setdefault(step.number if step.offset else -1, []).append(number)
+            self.around.setdefault(step.around, []).append(number)
         self.walked.append(self.walked[-1] + op.walked)
         self.deep.append(self.deep[-1] + op.deep)
 
@@ -138,22 +132,21 @@ class Coordinator:
 
     def fetch(self, step: Step) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
-        op, module = step.op, (step.number, step.op.module)
         self.fetching = 0
-        if step.backward and not op.again:
-            self.running.setdefault(module)
-        if op.own:
-            self._fetch_own([place + step.offset for place in op.own], step, module)
-        limit = min(self.options.max_live_parameters - self.available, self.options.prefetch_bucket_size)
+        if step.backward and not step.op.again:
+            self.running.setdefault(step.module)
+        if step.own:
+            self._fetch_own(step)
+        limit = min(self._most_live - self.available, self._most_ahead)
         if limit > 0:
             self._prefetch(limit)
         self.step += 1
 
-    def _fetch_own(self, own: list[int], step: Step, module: tuple[int, int]) -> None:
-        if absent := [place for place in own if self.status[place] == ABSENT]:
+    def _fetch_own(self, step: Step) -> None:
+        if absent := [place for place in step.own if self.status[place] == ABSENT]:
             self._gather(absent)
-        missing = 0
-        for place in own:
+        missing, module = 0, step.module
+        for place in step.own:
             users = self.active.setdefault(place, set())
             users.add(module)
             self._wait(place)
@@ -199,17 +192,18 @@ class Coordinator:
 
     def release(self, step: Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
-        op, module = step.op, (step.number, step.op.module)
+        op, module, own, ended = step.op, step.module, step.own, step.backward and not step.op.again
         self.fetching = 0
-        own = [place + step.offset for place in op.own]
+        if not own and not ended:
+            return
         free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
-        if step.backward and not op.again:
+        if ended:
             self.running.pop(module, None)
-            again = self.again.pop(module, ())
-            own = list(dict.fromkeys((*own, *again)))
-            free = list(dict.fromkeys((*free, *again)))
-            for place in own:
-                self.bytes -= self.views.pop(place, 0)
+            if again := self.again.pop(module, None):
+                own = tuple(dict.fromkeys((*own, *again)))
+                free = list(dict.fromkeys((*free, *again)))
+            if self.views:
+                self.bytes -= sum(self.views.pop(place, 0) for place in own)
         saved = op.again or (not step.backward and self.kept[step.number])
         for place in own:
             self.active[place].discard(module)
@@ -225,31 +219,49 @@ class Coordinator:
 
 def trace_of(pieces: Sequence[Ops]) -> list[Step]:
     """All calls of a step in order: forward, then backward."""
-    trace = [Step(False, number, op, piece.offset) for number, piece in enumerate(pieces) for op in piece.forward]
+    trace: list[Step] = []
+    for number, piece in enumerate(pieces):
+        trace += _steps(False, number, piece.forward, piece.offset)
     for number in range(len(pieces) - 1, -1, -1):
-        trace += [Step(True, number, op, pieces[number].offset) for op in pieces[number].backward]
+        trace += _steps(True, number, pieces[number].backward, pieces[number].offset)
     return trace
+
+
+def _steps(backward: bool, number: int, ops: Sequence[Op], offset: int) -> list[Step]:
+    around = number if offset else -1
+    return [
+        Step(
+            backward,
+            number,
+            op,
+            tuple([place + offset for place in op.own]) if op.own else (),
+            (number, op.module),
+            around,
+        )
+        for op in ops
+    ]
 
 
 def replay(
     trace: Sequence[Step], coordinator: Coordinator, before: Callable[[Step], None] | None = None
-) -> Iterator[Held]:
+) -> Iterator[Step]:
     """Replays one traced forward and backward pass.
 
     Args:
         trace: The calls.
         coordinator: Made for them.
-        before: Told of every call before it happens.
+        before: Told of the first call of each piece in each direction, before it happens.
 
     Yields:
-        After the beginning and the end of every call the bytes that are gathered, or still held by autograd.
+        Every call, right after the coordinator has seen it.
     """
+    where = (False, -1)
     for step in trace:
-        if before is not None:
+        if before is not None and where != step[:2]:
+            where = step[:2]
             before(step)
         if step.op.begins:
             coordinator.fetch(step)
         else:
             coordinator.release(step)
-        more = coordinator.fetching if coordinator.fetching > coordinator.bytes else 0
-        yield Held(step.backward, step.number - 1, step.op, coordinator.bytes, more)
+        yield step

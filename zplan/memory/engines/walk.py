@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.params import Layout, Tensor
-from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, layer_levels
+from zplan.memory.timeline import LayerLevels, Level, StateKey, Track, same_level
 
 
-@dataclass(frozen=True, slots=True)
-class GradOrders:
+class GradOrders(NamedTuple):
     """In which order each piece's weight gradients become ready (indices into the piece's tensors)."""
 
     stem: tuple[int, ...]
@@ -27,7 +26,7 @@ class GradOrders:
 
     def uncheckpointed(self) -> GradOrders:
         """The same without recomputation, for what doesn't depend on it."""
-        return replace(self, checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
+        return self._replace(checkpointed=(False,) * len(self.checkpointed)) if any(self.checkpointed) else self
 
 
 Ready = Callable[[int, int], tuple[Level, Level]]
@@ -35,6 +34,7 @@ Ready = Callable[[int, int], tuple[Level, Level]]
 until the next gradient, and the level while the gradient is handed over (without the gradient itself)."""
 
 
+@lru_cache(maxsize=512)
 def piece_offsets(groups: Layout) -> tuple[tuple[int, ...], int]:
     """Index of each layer's first tensor among all parameters, and of the head's."""
     position = len(groups.stem.tensors)
@@ -65,49 +65,52 @@ def backward_track(groups: Layout, orders: GradOrders, start: Level, ready: Read
     """
     offsets, head_offset = piece_offsets(groups)
 
-    def run(levels: dict[StateKey, Level], sizes: list[tuple[int, int, bool]], offset: int, current: Level) -> Level:
-        levels[0] = current
-        count = 0
+    def run(sizes: list[tuple[int, int, bool]], offset: int, before: Level) -> tuple[list[Level], Level]:
+        levels, current = [before], before
         for which, numel, matrix in sizes:
-            count += 1
             after, handing_over = ready(offset + which, numel)
             if matrix:
-                levels[which,] = handing_over
-            elif handing_over.total > after.total:
+                levels += (handing_over, after)
+            else:
                 # A vector's gradient is so small that no instant is kept for its hand-over: what follows stands for it.
-                levels[count] = handing_over
-                current = after
-                continue
-            levels[count] = current = after
-        return current
+                levels.append(handing_over if handing_over.total > after.total else after)
+            current = after
+        return levels, current
 
     variants = [
         _in_order(groups.kinds[kind].tensors, order)
         for kind, order in zip(orders.variant_kinds, orders.variants, strict=True)
     ]
-    head: dict[StateKey, Level] = {}
-    current = run(head, _in_order(groups.head.tensors, orders.head), head_offset, start)
-    collected: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
+    head_sizes, stem_sizes = (
+        _in_order(piece.tensors, order) for piece, order in ((groups.head, orders.head), (groups.stem, orders.stem))
+    )
+    head, current = run(head_sizes, head_offset, start)
+    layers: list[list[list[Level]]] = [[] for _ in variants]
     for index in range(len(orders.layers) - 1, -1, -1):
         variant = orders.layers[index]
-        found: dict[StateKey, Level] = {}
-        current = run(found, variants[variant], offsets[index], current)
-        points = collected[variant]
-        for key, value in found.items():
-            points.setdefault(key, []).append((index, value))
-    stem: dict[StateKey, Level] = {}
-    run(stem, _in_order(groups.stem.tensors, orders.stem), 0, current)
-    blocks: list[dict[StateKey, LayerLevels]] = [
-        {key: layer_levels(points) for key, points in per_key.items()} for per_key in collected
-    ]
-    return Track("grads", stem, tuple(blocks), head)
+        levels, current = run(variants[variant], offsets[index], current)
+        layers[variant].append(levels)
+    stem, _ = run(stem_sizes, 0, current)
+    blocks: list[dict[StateKey, LayerLevels]] = []
+    for variant, (sizes, found) in enumerate(zip(variants, layers, strict=True)):
+        indices = tuple(index for index, one in enumerate(orders.layers) if one == variant)
+        columns = zip(*reversed(found), strict=True)
+        blocks.append({key: LayerLevels(indices, values) for key, values in zip(_keys(sizes), columns, strict=True)})
+    ends = (dict(zip(_keys(sizes), levels, strict=True)) for sizes, levels in ((stem_sizes, stem), (head_sizes, head)))
+    return Track("grads", next(ends), tuple(blocks), next(ends))
+
+
+def _keys(sizes: list[tuple[int, int, bool]]) -> list[StateKey]:
+    """States of a piece in the order in which backward comes through them: so many gradients are there, or one is handed over."""
+    keys: list[StateKey] = [0]
+    for count, (which, _, matrix) in enumerate(sizes, 1):
+        if matrix:
+            keys.append((which,))
+        keys.append(count)
+    return keys
 
 
 @lru_cache(maxsize=1024)
 def constant_track(groups: Layout, orders: GradOrders, value: Level) -> Track:
     """The same level at every instant: what most engines hold in forward."""
-    per_variant: list[list[tuple[int, Level]]] = [[] for _ in orders.variants]
-    for index, variant in enumerate(orders.layers):
-        per_variant[variant].append((index, value))
-    blocks: list[dict[StateKey, LayerLevels]] = [{0: layer_levels(points)} for points in per_variant]
-    return Track("any", {0: value}, tuple(blocks), {0: value})
+    return same_level(len(orders.variants), orders.layers, value)

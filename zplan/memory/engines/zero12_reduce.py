@@ -241,12 +241,12 @@ class Reducer:
     def hand_over(self, index: int, numel: int) -> tuple[Level, Level]:
         """The level after a gradient is handed over in backward, and while it is."""
         now = self.now
-        if self.wide and self.stage == 1:
-            return self._hand_over_cast(index, numel)
-        if now is not None and self.contiguous and self.elements + numel <= self.bucket_size:
+        if now is not None and self.elements + numel <= self.bucket_size and self.contiguous:
             self.bucket.append((index, numel))
             self.elements += numel
             return now, now
+        if self.wide and self.stage == 1:
+            return self._hand_over_cast(index, numel)
         transient = self.add(index, numel)
         now = self.now = self.level()
         if self._own_storage(numel):

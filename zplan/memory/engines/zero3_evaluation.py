@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import model_ops
-from zplan.memory.engines.prefetch import ABSENT, Coordinator, Held, Step, Weights, trace_of
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step, Weights, trace_of
 from zplan.memory.engines.walk import GradOrders, constant_track
 from zplan.memory.engines.zero3_gather import PieceLevels, track_of, weights_of
 from zplan.memory.params import Layout, keeps_fp32_adapters
@@ -39,7 +39,7 @@ class _Evaluation(Coordinator):
     def release(self, step: Step) -> None:
         """Releases what was decided the first time."""
         module = (step.number, step.op.module)
-        own = [place + step.offset for place in step.op.own]
+        own = step.own
         free = self.decided.get((self.step, step.number, step.op.module))
         if free is None:
             free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
@@ -90,5 +90,5 @@ def evaluation_track(groups: Layout, orders: GradOrders, job: Job, states: State
             else:
                 coordinator.release(step)
             if batch == BATCHES - 1:
-                levels.add(Held(False, step.number - 1, step.op, coordinator.bytes))
+                levels.add(step, coordinator.bytes)
     return track_of(False, levels, orders)

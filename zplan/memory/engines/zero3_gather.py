@@ -5,13 +5,15 @@ Source: DeepSpeed 0.19 ``runtime/zero/partitioned_param_coordinator.py`` and ``l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from zplan.memory.activations.base import AFTER_MODULE
 from zplan.memory.activations.find import module_of
 from zplan.memory.activations.heads import HEAD_MODULE
 from zplan.memory.engines.calls import EXPERTS, Ops, implementation_of, in_chunks, model_ops
-from zplan.memory.engines.prefetch import Coordinator, Held, Weights, replay, trace_of
+from zplan.memory.engines.prefetch import Coordinator, Step, Weights, replay, trace_of
 from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero3_short import Short, Watch, Watched, shortened, stretched
 from zplan.memory.moments import TermKey
@@ -55,8 +57,9 @@ def _replayed(
     pieces, kept = _calls(groups, orders, options, chunks)
     trace, levels = trace_of(pieces), PieceLevels(len(orders.layers))
     weights = weights_of(groups, options, element_bytes, adapter_bytes)
-    for held in replay(trace, Coordinator(trace, weights, options, kept)):
-        levels.add(held)
+    coordinator = Coordinator(trace, weights, options, kept)
+    for step in replay(trace, coordinator):
+        levels.add(step, coordinator.bytes, coordinator.fetching)
     return levels
 
 
@@ -70,13 +73,52 @@ def _replayed_short(
     watch = Watch(short, pieces, Watched(trace, weights, options, kept))
     if watch.hopeless:
         return None
-    for held in replay(trace, watch.coordinator, watch.before):
-        levels.add(held)
+    for step in replay(trace, watch.coordinator, watch.before):
+        levels.add(step, watch.coordinator.bytes, watch.coordinator.fetching)
     sources = watch.sources()
     if sources is None:
         return None
     levels.found = stretched(levels.found, sources, short)
     return levels
+
+
+class _Piece:
+    """One piece in one direction: what was counted, and where its code is."""
+
+    __slots__ = ("last", "later", "states")
+
+    def __init__(self, states: dict[str, int]) -> None:
+        self.states = states
+        self.later = 0
+        """1 within the first module that has gradients, 2 after it; in forward 2 from the first module with matrices on."""
+        self.last: tuple[str, ...] = ()
+        """States of code after the modules with matrices that began last."""
+
+
+class _Names(NamedTuple):
+    """States that belong to some modules with matrices."""
+
+    again: tuple[str, ...]
+    """While they run forward, or are computed again."""
+    own: tuple[str, ...]
+    """While they run backward alone."""
+    after: tuple[str, ...]
+    """After they ran forward, or were computed again."""
+    after_own: tuple[str, ...]
+    """After their backward."""
+
+
+@lru_cache(maxsize=4096)
+def _names(keys: tuple[str, ...]) -> _Names:
+    own, after = tuple(map(own_backward, keys)), tuple(f"{AFTER_MODULE}{key}" for key in keys)
+    return _Names(keys, own, after, after + tuple(map(own_backward, after)))
+
+
+def _raise(states: dict[str, int], names: Iterable[str], size: int) -> None:
+    """Notes what is there in some states."""
+    for name in names:
+        if states.get(name, -1) < size:
+            states[name] = size
 
 
 class PieceLevels:
@@ -90,73 +132,67 @@ class PieceLevels:
         """Of a model with so many blocks."""
         self._blocks = blocks
         self.found: dict[tuple[bool, int], dict[str, int]] = {}
-        self._later: dict[tuple[bool, int], int] = {}
+        self._pieces: dict[tuple[bool, int], _Piece] = {}
         self._before = 0
         self._running: tuple[str, ...] = ()
-        self._last: dict[tuple[bool, int], tuple[tuple[str, ...], bool]] = {}
-        """The modules with matrices that began last in each piece, and whether in a recomputation."""
+        """States of modules that run backward, and are not computed again."""
 
-    def add(self, held: Held) -> None:
-        """Counts what is held from one call to the next."""
-        where, op = (held.backward, held.piece), held.op
-        states = self.found.setdefault(where, {"": 0})
-        later, before = self._later.get(where, 0), self._before
-        if held.fetching > held.size:
-            self._fetching(states, where, later, held.fetching)
-        if held.backward and not op.again:
+    def add(self, step: Step, size: int, fetching: int = 0) -> None:
+        """Counts what is held from one call to the next.
+
+        Args:
+            step: The call that is over.
+            size: Bytes of gathered weights, from now on.
+            fetching: The most bytes while the call's own tensors were copied out of the buffers that they were gathered in.
+        """
+        backward, number, op = step.backward, step.number - 1, step.op
+        piece = self._pieces.get((backward, number))
+        if piece is None:
+            piece = self._pieces[backward, number] = _Piece(self.found.setdefault((backward, number), {"": 0}))
+        states, before, own = piece.states, self._before, backward and not op.again
+        if fetching > size:
+            # Before a module begins the code that runs is that after the module before it.
+            _raise(states, (*piece.last, LATER if piece.later else ""), fetching)
+        names = _names(op.keys) if op.keys else None
+        if own:
             # Gradients are ready from somewhere within the first module that has any.
-            later = 2 if later else int(op.begins and op.graded)
-        elif not held.backward and op.keys:
-            later = 2
-        self._later[where] = later
-        if held.backward and not op.again:
+            piece.later = 2 if piece.later else int(op.begins and op.graded)
             # A block is recomputed within the backward of its last module, whose gradients come after that.
-            for key in () if op.begins else self._running:
-                states[own_backward(key)] = max(states.get(own_backward(key), 0), self._before)
-            self._running = op.keys if op.begins else ()
-        self._before = held.size
-        self._add_modules(states, held, before)
-        if not op.keys or op.leaf:
-            self._add_between(states, where, held.size)
-            if later < 2:
-                states[""] = max(states[""], held.size)
-            if later and not op.again:
-                states[LATER] = max(states.get(LATER, 0), held.size)
-
-    def _add_modules(self, states: dict[str, int], held: Held, before: int) -> None:
-        """Counts what is there while modules with matrices run that begin now."""
-        op, own = held.op, held.backward and not held.op.again
-        for key in op.keys:
+            if not op.begins and self._running:
+                _raise(states, self._running, before)
+            self._running = names.own if op.begins and names is not None else ()
+        elif names is not None and not backward:
+            piece.later = 2
+        self._before = size
+        if names is not None:
+            apart = not 0 <= number < self._blocks
             # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
+            self._add_modules(piece, names, step, size, size if apart else max(size, before, fetching))
+            if not op.leaf:
+                return
+        # Code outside of modules with matrices.
+        _raise(states, piece.last, size)
+        if piece.later < 2 and states[""] < size:
+            states[""] = size
+        if piece.later and not op.again and states.get(LATER, -1) < size:
+            states[LATER] = size
+
+    def _add_modules(self, piece: _Piece, names: _Names, step: Step, size: int, around: int) -> None:
+        """Counts what is there while modules with matrices run that begin now."""
+        op, own = step.op, step.backward and not step.op.again
+        for key, backward in zip(names.again, names.own, strict=True):
             # Of a mixture of experts it is the router that comes first, and last in backward.
             inside = op.leaf and (own or key.endswith(EXPERTS))
-            apart = inside or not 0 <= held.piece < self._blocks
-            size = held.size if apart else max(held.size, before, held.fetching)
-            for name in (key, own_backward(key)) if own else (key,):
-                states[name] = max(states.get(name, 0), size)
-        if op.keys:
-            self._last[held.backward, held.piece] = (op.keys, own)
-
-    def _add_between(self, states: dict[str, int], where: tuple[bool, int], size: int) -> None:
-        """Counts what is there in code after the modules that ran last."""
-        last, in_backward = self._last.get(where, ((), False))
-        for key in last:
-            after = f"{AFTER_MODULE}{key}"
-            for name in (after, own_backward(after)) if in_backward else (after,):
-                states[name] = max(states.get(name, 0), size)
-
-    def _fetching(self, states: dict[str, int], where: tuple[bool, int], later: int, size: int) -> None:
-        """Counts what is there before a module begins: the code that runs meanwhile is that after the module before it."""
-        last, in_backward = self._last.get(where, ((), False))
-        names = [f"{AFTER_MODULE}{key}" for key in last]
-        for name in (*names, *(own_backward(name) for name in names if in_backward), LATER if later else ""):
-            states[name] = max(states.get(name, 0), size)
+            _raise(piece.states, (key, backward) if own else (key,), size if inside else around)
+        piece.last = names.after_own if own else names.after
 
 
 def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
     """One pass of the replay as a track."""
     known: dict[int, Level] = {}
     """Layers in which as much is gathered share a level, which is then known to be the same."""
+    made: dict[int, dict[StateKey, Level]] = {}
+    """Layers that are the same share their states (see ``stretched``)."""
 
     def gathered(size: int) -> Level:
         found = known.get(size)
@@ -165,8 +201,13 @@ def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
         return found
 
     def levels(piece: int) -> dict[StateKey, Level]:
-        states = found.found.get((backward, piece), {"": 0})
-        return {module: gathered(size) for module, size in states.items()}
+        states = found.found.get((backward, piece))
+        if states is None:
+            return {"": gathered(0)}
+        levels = made.get(id(states))
+        if levels is None:
+            levels = made[id(states)] = {module: gathered(size) for module, size in states.items()}
+        return levels
 
     points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
     for index, variant in enumerate(orders.layers):

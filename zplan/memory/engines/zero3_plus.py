@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.engines.calls import Ops, model_ops
-from zplan.memory.engines.prefetch import ABSENT, Coordinator, Held, Step, Weights, replay, trace_of
+from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step, Weights, replay, trace_of
 from zplan.memory.engines.walk import GradOrders, piece_offsets
 from zplan.memory.engines.zero3_gather import PieceLevels, weights_of
 from zplan.memory.engines.zero3_short import Short, Watch, Watched, shortened, stretched
@@ -58,7 +58,7 @@ class _Plus(Coordinator):
         super().release(step)
         if self.available == before:
             return
-        for place in (place + step.offset for place in step.op.own):
+        for place in step.own:
             if self.status[place] == ABSENT and place not in self.seen:
                 self.seen.add(place)
                 self.secondary += self.sizes[place]
@@ -124,8 +124,8 @@ def _add(step: Step, one: _Plus, quantized: bool, both: PieceLevels, alone: Piec
     """Counts what is held after a call."""
     gathered = one.bytes - (one.narrower() if quantized else 0)
     fetching = gathered + one.secondary + one.fetching - one.bytes
-    both.add(Held(step.backward, step.number - 1, step.op, gathered + one.secondary, fetching))
-    alone.add(Held(step.backward, step.number - 1, step.op, one.secondary))
+    both.add(step, gathered + one.secondary, fetching)
+    alone.add(step, one.secondary)
 
 
 _Both = tuple[PieceLevels, PieceLevels]
@@ -135,7 +135,7 @@ _Both = tuple[PieceLevels, PieceLevels]
 def _replayed(groups: Layout, orders: GradOrders, options: PlusOptions) -> _Both:
     _, trace, coordinator = _made(groups, orders, options, _Plus)
     both, alone = PieceLevels(len(orders.layers)), PieceLevels(len(orders.layers))
-    for step, _ in zip(trace, replay(trace, coordinator), strict=True):
+    for step in replay(trace, coordinator):
         _add(step, coordinator, options.coordinator.quantized_weights, both, alone)
     return both, alone
 
@@ -148,7 +148,7 @@ def _replayed_short(short: Short, options: PlusOptions) -> _Both | None:
     if watch.hopeless:
         return None
     both, alone = PieceLevels(len(short.orders.layers)), PieceLevels(len(short.orders.layers))
-    for step, _ in zip(trace, replay(trace, coordinator, watch.before), strict=True):
+    for step in replay(trace, coordinator, watch.before):
         _add(step, coordinator, options.coordinator.quantized_weights, both, alone)
     sources = watch.sources()
     if sources is None:

@@ -217,9 +217,11 @@ def _merged(
     out.setdefault("", outside)
     out.setdefault(LATER, outside)
     waiting = {
-        key: {index: value.total for index, value in one.points} for key, one in found.items() if isinstance(key, int)
+        key: {index: value.total for index, value in one.points if value.total}
+        for key, one in found.items()
+        if isinstance(key, int)
     }
-    if any(any(one.values()) for one in waiting.values()):
+    if any(waiting.values()):
         spans = _spans(tensors, order)
         for key, one in out.items():
             counts = range(1)
@@ -228,17 +230,24 @@ def _merged(
             out[key] = _plus(one, [waiting[count] for count in counts if count in waiting], sums)
     for key, value in found.items():
         if isinstance(key, tuple):
-            running = dict((_running(levels, tensors[key[0]]) or outside).points)
-            handed = {index: during.total for index, during in value.points}
-            held = [(index, running.get(index, known)) for index, known in outside.points]
-            out[key] = layer_levels([(i, _added(v, handed.get(i, 0), sums)) for i, v in held])
+            running = _running(levels, tensors[key[0]]) or outside
+            if not running.indices == value.indices == outside.indices:
+                known = dict(running.points)
+                running = layer_levels([(index, known.get(index, other)) for index, other in outside.points])
+            out[key] = _plus(running, [{index: during.total for index, during in value.points if during.total}], sums)
     return out
 
 
 def _plus(levels: LayerLevels, sizes: Sequence[Mapping[int, int]], sums: _Sums) -> LayerLevels:
     """Levels and the most that waits beside them, layer by layer."""
-    more = {index: max((one.get(index, 0) for one in sizes), default=0) for index, _ in levels.points}
-    return layer_levels([(index, _added(value, more[index], sums)) for index, value in levels.points])
+    more: dict[int, int] = {}
+    for one in sizes:
+        for index, size in one.items():
+            more[index] = max(more.get(index, 0), size)
+    if not more:
+        return levels
+    values = [_added(value, more.get(index, 0), sums) for index, value in levels.points]
+    return LayerLevels(levels.indices, tuple(values))
 
 
 _Sums = dict[tuple[int, int], tuple[Level, Level]]

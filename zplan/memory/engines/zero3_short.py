@@ -12,10 +12,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 from zplan.memory.engines.calls import Ops
-from zplan.memory.engines.prefetch import ABSENT, Coordinator, Step
+from zplan.memory.engines.prefetch import Coordinator, Step
 from zplan.memory.engines.walk import GradOrders, piece_offsets
 from zplan.memory.params import Layout
 from zplan.spec import DeepSpeedOptions
@@ -51,7 +52,7 @@ def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> 
         removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + SETTLING)
         if 2 * removed * period >= len(layers) and (best is None or removed * period > best.removed):
             rest = slice(lead, len(layers) - removed * period)
-            kept = replace(orders, layers=(*layers[:lead], *layers[rest]))
+            kept = orders._replace(layers=(*layers[:lead], *layers[rest]))
             fewer = replace(groups, layers=(*groups.layers[:lead], *groups.layers[rest]))
             best = Short(fewer, kept, lead, period, removed * period)
     return best
@@ -104,7 +105,7 @@ class Watch:
         return self._leaves
 
     def before(self, step: Step) -> None:
-        """Notes the state before a call, where it is the first of a block in the stretches, or of what comes after them."""
+        """Notes the state before the first call of a block in the stretches, or of what comes after them."""
         layer, begins = step.number - 1, self._begins[step.backward]
         if layer not in begins:
             inside = self._short.lead <= layer < self._layers
@@ -126,11 +127,9 @@ class Watch:
         groups: dict[int, tuple[Any, list[tuple[bool, int]]]] = {}
         for at, group in one.in_flight.items():
             groups.setdefault(id(group), (group, []))[1].append(place(at))
-        tensors = {
-            (place(at), status, max(known - one.step, -1))
-            for at, (status, known) in enumerate(zip(one.status, one.fetched_for, strict=True))
-            if status != ABSENT or known >= one.step
-        }
+        every = range(len(one.status))
+        there = {*compress(every, one.status), *compress(every, map(one.step.__le__, one.fetched_for))}
+        tensors = {(place(at), one.status[at], max(one.fetched_for[at] - one.step, -1)) for at in there}
         return (
             one.position - bisect_left(one.recorded, one.step),
             one.available,
@@ -138,7 +137,8 @@ class Watch:
             tensors,
             {(tuple(sorted(members)), group.left, group.used, group.flat) for group, members in groups.values()},
             {(place(at), frozenset(map(module, users))) for at, users in one.active.items() if users},
-            [module(which) for which in one.running] if one.weights.frozen else (),
+            # Modules of pieces whose backward is over never end: of these only the last is ever asked for.
+            [module(which) for which in islice(reversed(one.running), 1)] if one.weights.frozen else (),
             {module(owner): sorted(map(place, places)) for owner, places in one.again.items()},
         )
 
