@@ -107,20 +107,20 @@ def test_more_memory_is_never_less_room() -> None:
     assert runtime.outside_of(None) is runtime.ANY
 
 
-@pytest.mark.parametrize(
-    ("ranks_told", "name", "outside"), [("several", "_FSDP1", runtime.LARGE), ("1", "_SINGLE", runtime.LARGE)]
-)
-def test_slack_is_what_is_left_of_nvidia_smi(ranks_told: str, name: str, outside: runtime.Outside) -> None:
-    """Of the runs of fms-acceleration, all on A100-80GB, that print both figures."""
+@pytest.mark.parametrize(("several", "name"), [(True, "_FSDP1"), (False, "_SINGLE")])
+def test_slack_is_what_is_left_of_nvidia_smi(several: bool, name: str) -> None:
+    """Of the runs of fms-acceleration, all on A100-80GB, that print both figures.
+
+    What an A100 holds beside: 0.47 GiB of context (stas00/ml-engineering), 544 MB of NCCL on two and 688 MB on more
+    (NVIDIA/nccl#964).
+    """
     measured = yaml.safe_load((BENCHMARKS / "data" / "measured.yaml").read_text(encoding="utf-8"))
-    held = outside.context.expected + (outside.nccl.expected if ranks_told == "several" else 0)
-    shares = sorted(
-        (row["extra"]["nvidia_smi_mib"] * 2**20 - row["measured"]["value"] - held) / row["measured"]["value"]
-        for row in measured
-        if (row.get("extra") or {}).get("nvidia_smi_mib")
-        and (row["measured"] or {}).get("kind_class") == "allocated"
-        and (row["n_gpus"] > 1) == (ranks_told == "several")
-    )
+    shares = []
+    for row in measured:
+        shown, counted = (row.get("extra") or {}).get("nvidia_smi_mib"), row["measured"] or {}
+        if shown and counted.get("kind_class") == "allocated" and (row["n_gpus"] > 1) == several:
+            nccl = 0 if not several else 544 * 2**20 if row["n_gpus"] == 2 else 688 * 2**20
+            shares.append((shown * 2**20 - counted["value"] - 0.47 * GIB - nccl) / counted["value"])
     taken = getattr(runtime, name)
     assert f"{len(shares)} runs" in taken.source
-    assert taken[:3] == pytest.approx((shares[0], median(shares), shares[-1]), abs=0.0006)
+    assert taken[:3] == pytest.approx((min(shares), median(shares), max(shares)), abs=0.0006)

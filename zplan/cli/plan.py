@@ -21,6 +21,8 @@ from zplan.cli.parse import (
 )
 from zplan.cli.rules import SHARDING, check, has_flash
 from zplan.errors import ZplanError
+from zplan.memory.activations.find import module_of
+from zplan.memory.attention import WITHOUT_SDPA
 from zplan.memory.summary import not_counted
 from zplan.spec import (
     Attention,
@@ -209,7 +211,7 @@ def _job(
         notes.append("no gradient accumulation (--grad-accum)")
     if words.checkpointing is None:
         notes.append("activation checkpointing off (--checkpointing)")
-    attention = _attention(words, precision, cluster, notes)
+    attention = _attention(words, precision, model, cluster, notes)
     if words.loss is None:
         notes.append("standard loss, whole logits (--loss)")
     if words.zero_init is None and engine is Engine.DEEPSPEED and words.stage in (None, 3):
@@ -243,12 +245,17 @@ def _default_precision(cluster: ClusterSpec, notes: list[str]) -> Precision:
     return Precision.BF16
 
 
-def _attention(words: JobWords, precision: Precision, cluster: ClusterSpec, notes: list[str]) -> Attention:
+def _attention(
+    words: JobWords, precision: Precision, model: ModelSpec, cluster: ClusterSpec, notes: list[str]
+) -> Attention:
     """The kernel that runs: flash attention, or torch's sdpa without it where there is none."""
     if words.attention not in (None, Attention.SDPA):
         return words.attention
     if not has_flash(precision, cluster):
         why = "in fp32" if precision is Precision.FP32 or cluster.gpu is None else f"on {cluster.gpu.title}"
+        if module_of(model.block_kinds[0].implementation) in WITHOUT_SDPA:
+            notes.append(f"eager attention: there is no flash kernel {why}, and no sdpa for {model.name} (--attention)")
+            return Attention.EAGER
         notes.append(f"torch's sdpa attention, which has no flash kernel {why} (--attention)")
         return Attention.MATH
     if words.attention is None:

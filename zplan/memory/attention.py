@@ -13,6 +13,10 @@ ALWAYS_MASKED = frozenset({"falcon"})
 """Families that ask for a mask even where causal attention would do (``create_causal_mask(..., allow_is_causal_skip=False)``)."""
 
 
+WITHOUT_SDPA = frozenset({"gemma2"})
+"""Families that transformers runs with flash attention or their own code alone (soft caps inside the scores)."""
+
+
 def kernel(attention: Attention, block: BlockSpec, seq_len: int) -> Attention:
     """The kernel that a block's attention comes down to.
 
