@@ -356,7 +356,8 @@ def test_the_table_covers_every_code():
     codes = set(re.findall(r'context\.finding\(\s*"([a-z0-9-]+)"', sources)) | {"no-bf16", "no-fp16"}
     codes |= {"ratio-below-stage-3", "legacy-stage1", "odd-allgather-bucket"}
     tested = {case[2] for case in CASES}
-    assert codes - tested == {"no-fp16", "full-precision"}, "no preset lacks fp16 but has bf16; fp32 has its own test"
+    apart = {"no-fp16", "full-precision", "gradient-buffer"}
+    assert codes - tested == apart, "no preset lacks fp16 but has bf16; the others have tests of their own"
 
 
 def test_fp32_is_seldom_meant():
@@ -593,3 +594,19 @@ def test_what_may_not_stand_beside_a_deepspeed_config(tmp_path, monkeypatch):
         monkeypatch.setenv("ACCELERATE_CONFIG_DS_FIELDS", key)
         with pytest.raises(ValueError, match="will be ignored"):
             DeepSpeedPlugin(hf_ds_config={"zero_optimization": {"stage": 2}})
+
+
+def test_a_gradient_buffer_without_room_is_named():
+    """Stage 1, backward the peak, on a card with too little: a buffer of 1 GB at least; with room nothing is said."""
+    config = with_zero(stage=1)
+    options = {"gpus": "8", "seq_len": "4096", "micro_batch": None, "checkpointing": "full"}
+    config["train_micro_batch_size_per_gpu"] = 2
+    _, found = findings(config, **options, gpu_mem="40GiB")
+    (buffer,) = [finding for finding in found if finding.code == "gradient-buffer"]
+    assert buffer.cost_bytes >= 1_000_000_000 and not buffer.edits
+    _, found = findings(config, **options)
+    assert not [finding for finding in found if finding.code == "gradient-buffer"]
+    # Where it would have no room, leaving it off is not called a fault.
+    off = with_zero(stage=1, contiguous_gradients=False) | {"train_micro_batch_size_per_gpu": 2}
+    assert "contiguous-gradients" in {one.code for one in findings(off, **options)[1]}
+    assert "contiguous-gradients" not in {one.code for one in findings(off, **options, gpu_mem="40GiB")[1]}

@@ -411,6 +411,8 @@ class Beyond:
     ``eval_accumulation_steps``); 0: the loss alone."""
     full_state_dict: bool | None = None
     """The whole model is gathered to be saved; None: as the engine's default says."""
+    state_dict_on_gpu: bool = False
+    """FSDP: a whole model that is gathered stays on every GPU (``model.state_dict()`` with torch's own defaults)."""
     load_once: bool = False
     """FSDP: one process per node reads the checkpoint (``cpu_ram_efficient_loading``)."""
 

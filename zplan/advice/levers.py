@@ -11,11 +11,18 @@ from zplan.advice.reach import SEQ_STEP, more_gpus
 from zplan.advice.space import CPU_OPTIMIZERS
 from zplan.advice.timing import step_time
 from zplan.errors import ZplanError
+from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
-from zplan.spec import Checkpointing, Engine, Lora, Loss, Offload, Plan, Quantize
+from zplan.memory.saving import SAVE
+from zplan.memory.verdict import host_need
+from zplan.spec import Beyond, Checkpointing, Engine, Lora, Loss, Offload, Plan, Quantize
 
 LORA_RANK = 16
+SMALL_BUCKET = 50_000_000
+"""Elements of a reduce bucket that is still worth a message of its own."""
+FOR_HOST = ("pin_memory",)
+"""Changes that are made for the node's RAM."""
 
 
 class Lever(NamedTuple):
@@ -35,24 +42,27 @@ class Lever(NamedTuple):
     fits: bool
     slower: float | None = None
     """Step time per token after the change over before, None when not known."""
+    host_saves_bytes: int = 0
+    """RAM that a node needs less, of a change that is made for it; it may save nothing on the GPU."""
 
 
-def levers(plan: Plan, before: Estimate | None = None) -> tuple[Lever, ...]:
+def levers(plan: Plan, before: Estimate | None = None, beyond: Beyond | None = None) -> tuple[Lever, ...]:
     """Single changes that save memory, the largest saving first.
 
     Args:
         plan: The plan to change.
         before: Its estimate, if there is one already.
+        beyond: The phases beside the step that the estimate covers, and that changes are to be priced with.
 
     Returns:
         Changes that save something, each priced.
     """
-    start = before if before is not None else estimate(plan)
+    start = before if before is not None else _priced(plan, beyond)
     time = step_time(plan)
-    found = []
+    found = list(_saving(start, beyond))
     for name, change, flags, changed in _changes(plan):
         try:
-            memory = estimate(changed)
+            memory = _priced(changed, beyond)
         except ZplanError:
             continue  # a combination that the estimate has no formula for is no advice
         after = step_time(changed)
@@ -60,7 +70,8 @@ def levers(plan: Plan, before: Estimate | None = None) -> tuple[Lever, ...]:
         if time is not None and after is not None:
             slower = time.tokens_per_second_per_gpu / after.tokens_per_second_per_gpu
         saves = start.runtime.device_high_bytes - memory.runtime.device_high_bytes
-        if saves > 0:
+        on_host = max(0, host_need(start)[0] - host_need(memory)[0]) if name in FOR_HOST else 0
+        if saves > 0 or on_host > 0:
             found.append(
                 Lever(
                     name=name,
@@ -71,9 +82,36 @@ def levers(plan: Plan, before: Estimate | None = None) -> tuple[Lever, ...]:
                     needs_bytes=memory.runtime.device_high_bytes,
                     fits=verdict(memory) == "fits",
                     slower=slower,
+                    host_saves_bytes=on_host,
                 )
             )
-    return tuple(sorted(found, key=lambda lever: -lever.saves_bytes))
+    return tuple(sorted(found, key=lambda lever: (-lever.saves_bytes, -lever.host_saves_bytes)))
+
+
+def _priced(plan: Plan, beyond: Beyond | None) -> Estimate:
+    found = estimate(plan)
+    return found if beyond is None else with_phases(found, beyond)
+
+
+def _saving(start: Estimate, beyond: Beyond | None) -> Iterator[Lever]:
+    """Shards instead of the whole model, where a checkpoint is written and that takes less."""
+    if beyond is None or SAVE not in beyond.phases:
+        return
+    sharded = replace(beyond, full_state_dict=False, state_dict_on_gpu=False)
+    after = with_phases(estimate(start.plan), sharded)
+    saves = start.runtime.device_high_bytes - after.runtime.device_high_bytes
+    on_host = host_need(start)[0] - host_need(after)[0]
+    if saves > 0 or on_host > 0:
+        yield Lever(
+            name="state_dict",
+            change="every rank writes its shard",
+            flags="--state-dict sharded",
+            plan=start.plan,
+            saves_bytes=saves,
+            needs_bytes=after.runtime.device_high_bytes,
+            fits=verdict(after) == "fits",
+            host_saves_bytes=max(0, on_host),
+        )
 
 
 _Change = tuple[str, str, str, Plan]
@@ -132,7 +170,25 @@ def _sharding_changes(plan: Plan) -> Iterator[_Change]:
             changed = replace(job, stage=3, offload=Offload.ALL)
             flags = "--stage 3 --offload all"
             yield "offload_all", "optimizer states and parameters to host RAM", flags, replace(plan, job=changed)
+        yield from _deepspeed_changes(plan)
     larger = more_gpus(plan.cluster, ranks * 2)
     if larger is not None and ranks > 1 and job.stage > 0:
         flags = f"--gpus {larger.gpus}"
         yield "gpus", f"{larger.gpus} GPUs instead of {ranks}", flags, replace(plan, cluster=larger)
+
+
+def _deepspeed_changes(plan: Plan) -> Iterator[_Change]:
+    """Keys of ``ds_config.json``: buffers on the GPU, and how host memory is held."""
+    job, options = plan.job, plan.job.deepspeed
+    if job.stage > 0 and options.reduce_bucket_size > SMALL_BUCKET:
+        changed = replace(job, deepspeed=replace(options, reduce_bucket_size=SMALL_BUCKET))
+        how = f'"reduce_bucket_size": {SMALL_BUCKET} in ds_config.json'
+        yield "bucket", "a smaller reduce bucket", how, replace(plan, job=changed)
+    if job.stage in (1, 2) and job.offload is Offload.NONE and options.contiguous_gradients:
+        changed = replace(job, deepspeed=replace(options, contiguous_gradients=False))
+        how = '"contiguous_gradients": false in ds_config.json'
+        yield "contiguous_gradients", "gradients are reduced where they are", how, replace(plan, job=changed)
+    if job.offload is not Offload.NONE and options.pin_memory:
+        changed = replace(job, deepspeed=replace(options, pin_memory=False))
+        how = '"pin_memory": false in the offload sections of ds_config.json'
+        yield "pin_memory", "host memory that is not pinned, nor rounded up", how, replace(plan, job=changed)

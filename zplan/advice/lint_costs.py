@@ -101,9 +101,14 @@ def _third(context: Context) -> Iterator[Finding]:
 
 def _contiguous(context: Context) -> Iterable[Finding]:
     job = context.job
-    if job.stage not in (1, 2) or job.deepspeed.contiguous_gradients or job.offload is not Offload.NONE:
+    if job.stage not in (1, 2) or job.offload is not Offload.NONE:
         return ()
     path, _ = zero_value(context.config, "contiguous_gradients")
+    if job.deepspeed.contiguous_gradients:
+        return _contiguous_buffer(context, path)
+    saving = context.saving(contiguous_gradients=True)
+    if saving <= -WORTH_BYTES and _verdict(context, contiguous_gradients=True) != "fits":
+        return ()  # the buffer would have no room
     return (
         context.finding(
             "contiguous-gradients",
@@ -116,6 +121,27 @@ def _contiguous(context: Context) -> Iterable[Finding]:
             edits=(Edit(path=path, action="remove"),),
         ),
     )
+
+
+def _contiguous_buffer(context: Context, path: tuple[str, ...]) -> Iterator[Finding]:
+    """What the buffer costs where the run has no room for it. No edit: it trades fragmentation for bytes."""
+    saving = 0 if context.estimate.verdict in ("fits", None) else context.saving(contiguous_gradients=False)
+    if saving >= WORTH_BYTES:
+        yield context.finding(
+            "gradient-buffer",
+            COSTS,
+            path,
+            what=f"contiguous_gradients holds {format_size(saving)} at the peak of a run that has no room to spare",
+            why="gradients are copied into a buffer of reduce_bucket_size, which is there all through backward",
+            fix='make the bucket smaller, or write "contiguous_gradients": false (each gradient is reduced where it is)',
+            cost=f"{format_size(saving)} at the peak",
+            cost_bytes=saving,
+        )
+
+
+def _verdict(context: Context, **options: object) -> str | None:
+    changed = replace(context.job, deepspeed=replace(context.job.deepspeed, **options))  # type: ignore[arg-type]
+    return estimate(replace(context.plan, job=changed)).verdict
 
 
 def _pinned(context: Context) -> Iterator[Finding]:

@@ -15,11 +15,10 @@ from zplan.memory.moments import Estimate, TermKey
 from zplan.memory.optimizers import optimizer_spec
 from zplan.memory.summary import overall_verdict
 from zplan.memory.verdict import host_need
-from zplan.spec import Attention, Engine, Offload, Plan
+from zplan.spec import Attention, Offload, Plan
 from zplan.units import GIB, format_size
 
 MOST_ADVICE = 7
-_SMALL_BUCKET = 50_000_000
 _WORTH = 0.01
 """What saves less than this share of the peak is no advice."""
 _STATES = ("offload_optimizer", "stage", "gpus", "optimizer_8bit", "lora", "qlora", "offload_all")
@@ -33,8 +32,8 @@ _HELPS: dict[str, tuple[str, ...]] = {
     TermKey.GRADS: _STATES,
     TermKey.PARAMS: ("stage", "qlora", "offload_all", "gpus"),
     TermKey.GATHERED_PARAMS: ("offload_all", "offload_optimizer", "checkpointing", *_BATCH, "qlora"),
-    TermKey.UNSHARDED_GRADS: ("stage", "offload_optimizer", "lora", *_BATCH),
-    TermKey.REDUCE_BUCKET: ("bucket", "offload_optimizer", "stage"),
+    TermKey.UNSHARDED_GRADS: ("contiguous_gradients", "stage", "offload_optimizer", "lora", *_BATCH),
+    TermKey.REDUCE_BUCKET: ("bucket", "contiguous_gradients", "offload_optimizer", "stage"),
     TermKey.LOGITS: ("loss", *_BATCH),
     TermKey.LOGITS_GRAD: ("loss", *_BATCH),
     TermKey.ATTENTION_SCORES: ("flash", "checkpointing", *_BATCH),
@@ -56,6 +55,7 @@ _COSTS = {
     "fused_optimizer": "none; a fused kernel updates in place",
     "flash": "none; needs flash-attn or torch's sdpa without a mask",
     "bucket": "smaller reductions, a little slower on fast links",
+    "contiguous_gradients": "a copy per reduction instead of one buffer; fragments the allocator's memory",
 }
 _ALLOC_CONF = {"hip": "PYTORCH_HIP_ALLOC_CONF", "npu": "PYTORCH_NPU_ALLOC_CONF"}
 
@@ -148,10 +148,6 @@ def _own_changes(plan: Plan) -> Iterator[tuple[str, str, str, Plan]]:
     if job.attention is Attention.EAGER and (plan.cluster.gpu is None or plan.cluster.gpu.flash_attention):
         changed = replace(job, attention=Attention.FLASH)
         yield "flash", "attention that keeps no scores", "--attention flash", replace(plan, job=changed)
-    if job.engine is Engine.DEEPSPEED and job.stage > 0 and job.deepspeed.reduce_bucket_size > _SMALL_BUCKET:
-        options = replace(job.deepspeed, reduce_bucket_size=_SMALL_BUCKET)
-        how = f'"reduce_bucket_size": {_SMALL_BUCKET} in ds_config.json'
-        yield "bucket", "a smaller reduce bucket", how, replace(plan, job=replace(job, deepspeed=options))
 
 
 def _changes(estimate: Estimate, terms: tuple[str, ...], phase: str | None) -> list[OomAdvice]:

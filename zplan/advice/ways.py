@@ -11,7 +11,7 @@ from zplan.advice.outcome import Priced, fits
 from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
 from zplan.advice.space import CPU_OPTIMIZERS, Question
 from zplan.memory.verdict import peak_per_node_bytes
-from zplan.spec import Engine, Lora, Loss, Precision, Quantize
+from zplan.spec import Engine, Lora, Loss, Offload, Precision, Quantize
 
 
 class WayOut(NamedTuple):
@@ -50,6 +50,16 @@ def _try(name: str, change: str, flags: str, changed: Question) -> WayOut | None
     return WayOut(name=name, change=change, flags=flags, fits=None, needs_bytes=least.high_bytes)
 
 
+def _alone(name: str, change: str, flags: str, changed: Question) -> WayOut | None:
+    """A change that is worth a word only where it is enough by itself."""
+    fitting = something_fits(changed)
+    return None if fitting is None else WayOut(name=name, change=change, flags=flags, fits=fitting)
+
+
+def _offloads(one: Priced) -> bool:
+    return one.plan.job.offload is not Offload.NONE
+
+
 def _free(question: Question) -> Iterator[WayOut | None]:
     """Flags that the user pinned, and that stand in the way."""
     pins, base = question.pins, question.base
@@ -65,6 +75,14 @@ def _free(question: Question) -> Iterator[WayOut | None]:
     if pins.stage is not None or pins.offload is not None:
         changed = replace(question, pins=replace(pins, stage=None, offload=None, offload_to=None))
         yield _try("stage", "another stage or offload", "without --stage and --offload", changed)
+    if pins.buckets and base.job.engine is Engine.DEEPSPEED:
+        changed = replace(question, pins=replace(pins, buckets=False))
+        yield _alone("bucket", "smaller buckets", '"reduce_bucket_size": "auto" in ds_config.json', changed)
+    if base.cluster.host_capacity_bytes is not None and base.job.deepspeed.pin_memory:
+        options = replace(base.job.deepspeed, pin_memory=False)
+        changed = replace(question, base=replace(base, job=replace(base.job, deepspeed=options)))
+        way = _alone("pin_memory", "host memory that is not pinned", '"pin_memory": false in ds_config.json', changed)
+        yield way if way is not None and way.fits is not None and _offloads(way.fits) else None
     if base.job.engine in (Engine.DDP, Engine.SINGLE):
         job = replace(base.job, engine=Engine.DEEPSPEED)
         changed = replace(question, base=replace(base, job=job))

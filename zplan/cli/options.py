@@ -206,8 +206,8 @@ class PhaseOptions:
             "--state-dict",
             "KIND",
             PHASES,
-            "full (collected on rank 0) or sharded. Default: full; stage 3: what "
-            "stage3_gather_16bit_weights_on_model_save says.",
+            "full (collected on rank 0's host), full-gpu (FSDP: left on every GPU, as model.state_dict() does by itself) or "
+            "sharded. Default: full; stage 3: what stage3_gather_16bit_weights_on_model_save says.",
         ),
     ] = None
     load_once: Annotated[

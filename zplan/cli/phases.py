@@ -37,12 +37,15 @@ def parse_phases(options: PhaseOptions) -> Beyond | None:
             raise ZplanError(f"{flag} is about the phase {phase}", f"add --phases {','.join((*phases, phase))}")
     if not phases:
         return None
-    kind = parse_word(options.state_dict, ("full", "sharded"), flag="--state-dict", what="kind of state dict")
+    kind = parse_word(
+        options.state_dict, ("full", "full-gpu", "sharded"), flag="--state-dict", what="kind of state dict"
+    )
     return Beyond(
         phases=phases,
         eval_batch=_whole(options.eval_batch, "--eval-batch", 1, 8),
         eval_logits=_whole(options.eval_logits, "--eval-logits", 0, 0),
-        full_state_dict=None if kind is None else kind == "full",
+        full_state_dict=None if kind is None else kind != "sharded",
+        state_dict_on_gpu=kind == "full-gpu",
         load_once=options.load_once,
     )
 

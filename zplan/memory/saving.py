@@ -33,6 +33,11 @@ _SAFETENSORS = (
     "safetensors torch.py, _to_ndarray: the tensors of one file are on the host at once; from source, not run"
 )
 _TORCH_SAVE = "torch serialization.py, _save: one storage after the other; from source, not run"
+_ON_GPU = {
+    Engine.FSDP1: "torch distributed/fsdp/_state_dict_utils.py, _full_post_state_dict_hook: every parameter is cloned, on the "
+    "GPU unless offload_to_cpu; from source, not run",
+    Engine.FSDP2: "torch distributed/_state_dict_utils.py, _gather_state_dict without cpu_offload; from source, not run",
+}
 _DCP = "torch distributed/checkpoint/filesystem.py: one tensor after the other; from source, not run"
 
 
@@ -72,18 +77,20 @@ def saving(estimate: Estimate, beyond: Beyond, host_node_bytes: int) -> PhaseNee
     """
     plan = estimate.plan
     full = full_by_default(plan.job) if beyond.full_state_dict is None else beyond.full_state_dict
-    on_gpu, on_host = _candidates(plan, full)
+    kept = beyond.state_dict_on_gpu and full and plan.job.engine in _ON_GPU
+    on_gpu, on_host = _kept(plan) if kept else _candidates(plan, full)
     gpu = _gpu(estimate, max(on_gpu, key=lambda held: held.size))
     most = max(on_host, key=lambda held: held.size * _copies(plan, held))
     mine = max(on_host, key=lambda held: held.size if held.everywhere or plan.job.rank == 0 else 0)
     host = _host(estimate, mine, most, host_node_bytes)
-    return PhaseNeed(SAVE, gpu, host, _notes(plan.job, full))
+    return PhaseNeed(SAVE, gpu, host, _notes(plan.job, full, kept))
 
 
-def _notes(job: Job, full: bool) -> tuple[str, ...]:
+def _notes(job: Job, full: bool, kept: bool) -> tuple[str, ...]:
     if job.engine in (Engine.DDP, Engine.SINGLE) or (job.engine is Engine.DEEPSPEED and job.stage < 3):
         return ()
     kind = "the whole model collected on rank 0" if full else "every rank writes its shard"
+    kind = "the whole model left on every GPU" if kept else kind
     return (f"saving: {kind} (--state-dict)",)
 
 
@@ -175,6 +182,24 @@ def _fsdp(plan: Plan, whole: WholeModel, optimizer: OptimizerSpec, full: bool) -
         _Held("state dict collected on rank 0", TermKey.HOST_STATE_DICT, size, formula, source, False),
         optim,
     ]
+
+
+def _kept(plan: Plan) -> tuple[list[_Held], list[_Held]]:
+    """FSDP's own default: the whole model is gathered tensor by tensor, and every rank keeps it on its GPU.
+
+    Formula: P elements of the parameters' type, a tied head once more (each name is cloned), and FSDP1's unit that is whole
+    meanwhile; then rank 0 writes it, file by file.
+    """
+    job, whole = plan.job, whole_model(plan)
+    (gathered,), _ = _fsdp(plan, whole, optimizer_spec(job.optimizer), True)
+    each = whole.total_bytes + (whole.tied_bytes if job.engine is Engine.FSDP1 else 0)
+    formula = f"{state_sizes(job).param} P on every rank"
+    if job.engine is Engine.FSDP1:
+        formula += ", tied weights twice" if whole.tied_bytes else ""
+        each, formula = each + gathered.size, f"{formula}, and the largest unit"
+    source = _ON_GPU[job.engine]
+    held = _Held("the whole state dict on every GPU", TermKey.GATHERED_PARAMS, each, formula, source)
+    return [held], [_one_file(job, whole), *_written(plan, optimizer_spec(job.optimizer))]
 
 
 def _padded_tensor(plan: Plan) -> int:

@@ -262,6 +262,7 @@ def host_svg(estimate: Estimate, *, unit: Unit, prefix: str = "host") -> str:
 
 def levers_svg(levers: Sequence[Lever], *, unit: Unit, prefix: str = "levers") -> str:
     """What single changes save at the high bound, largest first."""
+    levers = [lever for lever in levers if lever.saves_bytes > 0]  # what is made for host RAM has no bar
     left, right = 270.0, WIDTH - 190
     scale = (right - left) / max(lever.saves_bytes for lever in levers)
     parts = []

@@ -163,7 +163,10 @@ def _levers(report: Report, unit: Unit) -> str:
     if not report.levers:
         return ""
     caption = "What single changes to this plan save per GPU at the high bound."
-    return _figure(levers_svg(report.levers, unit=unit), caption) + levers_table(report.levers, unit)
+    table = levers_table(report.levers, unit)
+    if all(lever.saves_bytes <= 0 for lever in report.levers):
+        return table
+    return _figure(levers_svg(report.levers, unit=unit), caption) + table
 
 
 def _decision(report: Report) -> str:

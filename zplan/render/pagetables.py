@@ -111,7 +111,7 @@ def levers_table(levers: Sequence[Lever], unit: Unit) -> str:
         _row(
             lever.change,
             [
-                format_bytes(lever.saves_bytes, unit),
+                _saved(lever, unit),
                 format_bytes(lever.needs_bytes, unit),
                 _verdict("fits") if lever.fits else _verdict("oom"),
                 "" if lever.slower is None else f"x {lever.slower:.2f}",
@@ -122,6 +122,12 @@ def levers_table(levers: Sequence[Lever], unit: Unit) -> str:
         for lever in levers
     ]
     return _table("Single changes, the largest saving first; sizes at the high bound", heads, rows, words=(3, 5))
+
+
+def _saved(lever: Lever, unit: Unit) -> str:
+    """On the GPU, and in the node's RAM where the change is made for that."""
+    host = f"{format_bytes(lever.host_saves_bytes, unit)} of RAM per node" if lever.host_saves_bytes else ""
+    return host if lever.saves_bytes <= 0 and host else format_bytes(lever.saves_bytes, unit)
 
 
 def decision_list(steps: Sequence[Step]) -> str:
