@@ -22,7 +22,7 @@ from zplan.errors import ZplanError
 from zplan.inputs.oomlog import oom_from_text
 from zplan.inputs.oommessage import OomKind, OomMessage
 from zplan.memory.moments import Estimate
-from zplan.spec import Offload, Plan
+from zplan.spec import Beyond, Offload, Plan
 
 SAYS_WHAT_HELPS = re.compile(
     r"\buse\b|\bafter\b|\bcut\b|\bturn (it|them|this)\b|\badd\b|\bthen ran\b|\bworks?\b|advice was|un-?pinn|\bset\b|\breduc"
@@ -71,6 +71,8 @@ def helped(report: Report, failed: Sequence[Claim], ran: Sequence[Claim]) -> lis
         for change, (key, value) in HAS.items()
         if str(value) in str(one.setup.get(key)).lower()
     }
+    if failed and not any(one.on_host for one in failed):
+        has.add("more RAM")  # is no help to a card
     return [change for change in dict.fromkeys(found) if change not in has]
 
 
@@ -99,14 +101,14 @@ def _differences(failed: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[
         yield "offload"
 
 
-def named(report: Report, claim: Claim, priced: Estimate) -> Iterator[set[str]]:
+def named(report: Report, claim: Claim, found: Estimate, beyond: Beyond | None = None) -> Iterator[set[str]]:
     """Names of the changes that zplan offers for a plan that failed: at once, and after a search."""
     message = OomMessage(kind=OomKind.KILLED if claim.on_host else OomKind.DEVICE, device="cuda", text="out of memory")
     size = quoted(report)
     if size is not None:
         message = oom_from_text(f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {size}.").messages[0]
-    yield {lever.name for lever in levers(priced.plan, priced)} | {one.name for one in decode(message, priced).advice}
-    yield _searched(priced.plan)
+    yield {one.name for one in levers(found.plan, found, beyond)} | {one.name for one in decode(message, found).advice}
+    yield _searched(found.plan)
 
 
 def _searched(plan: Plan) -> set[str]:

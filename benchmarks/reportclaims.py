@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from reportmentions import is_about, mentions_batch, mentions_length
 from reportwords import Report, failing_phase, used_bytes
 from rowwords import NoPlanError, section
 
@@ -33,7 +34,8 @@ LISTS = (
 """Fields whose lists mean several settings."""
 FAILED = re.compile(r"\boom(s|ed|ing)?\b|out of memory|killed|exit -9|exhaust|does not fit|do not fit|\bfail|\bdies?\b")
 RAN = re.compile(
-    r"\bworks?\b|\bruns?\b|\bran\b|\bfits?\b|\btrains?\b|\breserves?\b|\bpeak|gb/gpu|\bsucce|\bonly \d|\bfine\b|\bok(ay)?\b"
+    r"\bworks?\b|\bruns?\b|\bran\b|\bfits?\b|\btrains?\b|\bstarts as expected\b|\btakes (about |~)?\d|\breserves?\b"
+    r"|\bpeak|gb/gpu|\bsucce|\bonly \d|\bfine\b(?![- ]?tun)|\bok(ay)?\b"
 )
 NO_FAILURE = re.compile(r"\b(no|without|not|never|avoids?) (an? )?(oom(s|ing)?|out of memory)\b")
 NO_ANSWER = re.compile(r"\bminimum\b|doubled")
@@ -89,9 +91,9 @@ def claims(report: Report) -> list[Claim]:
     quiet = not FAILED.search(detail.lower()) and not NO_ANSWER.search(detail.lower())
     if quiet and (kind == "measured" or (kind in TOLD and used)):
         return [Claim(setup=one, ran=True, on_host=False) for one in settings]  # what was measured ran
-    found = [claim for one in settings for claim in _told(one, settings, detail, kind)]
-    if not found and failures and _all_failed(report, detail):
+    if failures and _all_failed(report, detail):
         return [Claim(setup=one, ran=False, on_host=kind == "host_oom") for one in settings]
+    found = [claim for one in settings for claim in _told(one, settings, detail, kind)]
     if not found:
         raise NoPlanError(f"several settings in one report ({', '.join(varied)}); which of them failed is not told")
     return found
@@ -125,7 +127,7 @@ def _of_one_setting(report: Report, setup: Mapping[str, Any], kind: str, detail:
     cut = re.fullmatch(r"(.*)->\s*([\d,]+)\s*", str(setup.get("seq_len")))
     if cut is not None:
         shorter = {**setup, "seq_len": int(cut[2].replace(",", ""))}
-        if any(_outcome(part) == "ran" and _mentions_length(part, shorter) for part in _clauses(detail)):
+        if any(_outcome(part) == "ran" and mentions_length(part, shorter) for part in _clauses(detail)):
             return [Claim(setup=shorter, ran=True, on_host=False)]
     if _only_more_failed(_clauses(detail), setup):
         return [Claim(setup=setup, ran=True, on_host=False)]
@@ -141,7 +143,7 @@ def _only_more_failed(parts: list[str], setup: Mapping[str, Any]) -> bool:
     """As in "4,000 tokens are fine, longer OOMs": the setting's own number ran, and what failed is more, or another."""
 
     def own(part: str) -> bool | None:
-        told = (_mentions_length(part, setup), _mentions_batch(part, setup))
+        told = (mentions_length(part, setup), mentions_batch(part, setup))
         return True if True in told else False if False in told else None
 
     said = {_outcome(part) for part in parts if own(part)}
@@ -184,7 +186,7 @@ def offload_apart(setup: dict[str, Any]) -> dict[str, Any]:
 
 def _told(setup: Mapping[str, Any], settings: list[dict[str, Any]], detail: str, kind: str) -> list[Claim]:
     """The claim about one setting, if the clauses about it agree."""
-    said = {_outcome(words) for words in _clauses(detail) if _is_about(words, setup, settings)} - {None}
+    said = {_outcome(words) for words in _clauses(detail) if is_about(words, setup, settings)} - {None}
     ceiling = CEILING.search(detail.lower())
     if ceiling is not None and isinstance(setup.get("micro_batch"), int):
         said.add("ran" if setup["micro_batch"] <= int(ceiling[1]) else "failed")
@@ -219,81 +221,3 @@ def _parts(sentence: str) -> list[str]:
 def _outcome(words: str) -> str | None:
     words = NO_FAILURE.sub("runs", words)
     return "failed" if FAILED.search(words) else "ran" if RAN.search(words) else None
-
-
-def _is_about(words: str, setup: Mapping[str, Any], settings: list[dict[str, Any]]) -> bool:
-    """Whether a clause names a setting by what tells it from the others, and nothing that contradicts it."""
-    named = [
-        mention
-        for key, mention in (
-            ("gpus", _mentions_gpus(words, setup)),
-            ("stage", _mentions_stage(words, setup)),
-            ("offload", _mentions_offload(words, setup)),
-            ("seq_len", _mentions_length(words, setup)),
-            ("micro_batch", _mentions_batch(words, setup)),
-            ("method", _mentions_method(words, setup)),
-        )
-        if len({str(one.get(key)) for one in settings}) > 1
-    ]
-    sizes = _mentions_gpus(words, setup)
-    return True in named and False not in named and sizes is not False
-
-
-_COUNT = re.compile(
-    r"\b(\d+)\s?x\s?(?:(\d+)\s?g|[a-z])|(?:num_gpus[ =]|\b(?:with|on) )(\d+)(?: gpus?\b| cards?\b|$)|\b(\d+) nodes\b"
-    r"|\bsingle (node|card|gpu)\b"
-)
-
-
-def _mentions_gpus(words: str, setup: Mapping[str, Any]) -> bool | None:
-    """``8x24 GB``, ``4x A100``, ``2 gpus``, ``16 nodes``, ``single node``: None where no number of GPUs is named."""
-    found = _COUNT.findall(words)
-    if not found:
-        return None
-    memory, gpus = setup.get("gpu_mem_gb"), setup.get("gpus")
-    for times, size, count, nodes, single in found:
-        if single and isinstance(gpus, int) and (gpus <= 8 if single == "node" else gpus == 1):
-            return True
-        if nodes and gpus == 8 * int(nodes):
-            return True
-        fits_memory = not size or not isinstance(memory, int | float) or abs(int(size) - memory) <= 1
-        if (times or count) and int(times or count) == gpus and fits_memory:
-            return True
-    return False
-
-
-def _mentions_stage(words: str, setup: Mapping[str, Any]) -> bool | None:
-    found = re.findall(r"(?:zero-?|z|stage )([0-3])\b", words)
-    return any(int(stage) == setup.get("stage") for stage in found) if found else None
-
-
-def _mentions_offload(words: str, setup: Mapping[str, Any]) -> bool:
-    """Offload that a clause does not name is off."""
-    on = "offload" in words and not re.search(r"(without|no|than) (any )?offload", words)
-    return on == (str(setup.get("offload", "none")).lower() != "none")
-
-
-def _mentions_length(words: str, setup: Mapping[str, Any]) -> bool | None:
-    """``10k``, ``4,000 tokens``, ``length 1280``, ``block size to 20,000``: None where no length is named."""
-    length = setup.get("seq_len")
-    thousands = re.findall(r"(?<![\w.])(\d+(?:\.\d+)?)k\b(?! (?:vocab|words|steps|samples))", words)
-    plain = re.findall(
-        r"([\d,]*\d) tokens|(?:\bseq(?:_len|uence length)?|\blength|\bblock size|\bmax_length)[ =]+(?:to |of )?([\d,]*\d)",
-        words,
-    )
-    sizes = [float(one.replace(",", "")) for pair in plain for one in pair if one]
-    sizes += [float(one) * unit for one in thousands for unit in (1000, 1024)]
-    if not sizes:
-        return None
-    return isinstance(length, int) and any(abs(size / length - 1) < 0.005 for size in sizes)
-
-
-def _mentions_method(words: str, setup: Mapping[str, Any]) -> bool | None:
-    """``LoRA``, ``QLoRA``, ``full`` fine-tuning; "full offload" is none."""
-    found = re.findall(r"\b(q?lora)\b|\b(full)\b(?! offload| ckpt| checkpoint| ac\b)", words)
-    return any((lora or full) == str(setup.get("method")).lower() for lora, full in found) if found else None
-
-
-def _mentions_batch(words: str, setup: Mapping[str, Any]) -> bool | None:
-    found = re.findall(r"\b(?:micro-?batch|batch|mbs|bs)(?: size)?[ =]+(\d+)\b", words)
-    return any(int(size) == setup.get("micro_batch") for size in found) if found else None

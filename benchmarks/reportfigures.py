@@ -34,8 +34,9 @@ def used_by(report: Report, claim: Claim) -> float | None:
         if USED.match(key) and isinstance(value, list):
             lists = [name for name in LISTS if isinstance(setup.get(name), list) and len(setup[name]) == len(value)]
             places = {setup[name].index(claim.setup[name]) for name in lists if claim.setup.get(name) in setup[name]}
-            if len(places) == 1:
-                found.append(float(value[places.pop()]) * UNIT_BYTES[key.rpartition("_")[2]])
+            own = value[places.pop()] if len(places) == 1 else None
+            if isinstance(own, int | float):
+                found.append(own * UNIT_BYTES[key.rpartition("_")[2]])
     return max(found) if found else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reportcards import card_of
+from reportcards import cluster_of
 from reportmodels import A_GUESS, NotPricedError, guessed, model_of
 from rows import optimizer_of
 from rowwords import NoPlanError
@@ -36,11 +36,23 @@ from zplan.spec import (
 )
 
 Setup = Mapping[str, Any]
-MICRO_BATCHES, SEQUENCES, RANKS = (1, 8), (256, 4096), (64, 1)
-"""Least and most memory of what a report may leave out: batches, tokens, ranks that share the states."""
+MICRO_BATCHES, SEQUENCES, ACCUMULATED = (1, 8), (256, 4096), (1, 2)
+"""Least and most memory of what a report may leave out: batches, tokens, micro-steps whose gradients add up."""
+STAGES_THAT_ADD_UP = (1, 2)
+"""Of DeepSpeed's stages those that hold more where gradients of several micro-steps add up."""
 STAGES = (3, 1)
 """Least and most of DeepSpeed's stages that shard."""
-NUMBERS = ("gpus", "nodes", "gpu_mem_gb", "host_ram_gb", "params_b", "micro_batch", "seq_len", "grad_accum")
+NUMBERS: Mapping[str, float] = {
+    "gpus": 1e5,
+    "nodes": 1e5,
+    "gpu_mem_gb": 1e4,
+    "host_ram_gb": 1e6,
+    "params_b": 1e5,
+    "micro_batch": 1e5,
+    "seq_len": 1e8,
+    "grad_accum": 1e6,
+}
+"""Fields that hold a number -> what none of them reaches."""
 ONE_NUMBER = re.compile(r"\s*~?(\d[\d,]*(?:\.\d+)?)\s*(k)?\s*(?:tokens?|gi?b|b|gpus?|per gpu)?\s*", re.IGNORECASE)
 NOT_DECODER = re.compile(r"t5|bart|bert(?!i)|blenderbot|whisper|pegasus|marian")
 STAGE = re.compile(r"\s*(?:zero|z|stage)?[- ]?([0-3])\s*(?:[+,(]?\s*(?:cpu |with )?(offload)\)?)?\s*")
@@ -85,7 +97,7 @@ def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) ->
     plans = []
     for most in (False, True):
         model = model_of(guessed(setup, most, unsaid), dense=dense)
-        cluster = _cluster(setup, most, on_host, unsaid)
+        cluster = cluster_of(setup, most, on_host, unsaid)
         plans.append(Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid)))
     words = tuple(dict.fromkeys(unsaid))
     floor = WITH_MORE.search(str(setup.get("model", "")).lower()) is not None
@@ -105,13 +117,25 @@ def states_bytes(setup: Setup) -> tuple[int, int]:
 
 
 def plain(setup: Setup) -> dict[str, Any]:
-    """A setting whose text fields that hold one number ("8k", "4,096 tokens") hold it as a number."""
+    """A setting whose text fields that hold one number ("8k", "4,096 tokens") hold it as a number.
+
+    Raises:
+        NoPlanError: a field holds what can be no such number.
+    """
     found = dict(setup)
     for key in NUMBERS:
         match = ONE_NUMBER.fullmatch(str(setup[key])) if isinstance(setup.get(key), str) else None
         if match is not None:
             size = float(match[1].replace(",", "")) * (1024 if match[2] else 1)
             found[key] = int(size) if size.is_integer() else size
+        value = found.get(key)
+        if isinstance(value, float) and value.is_integer() and key not in ("gpu_mem_gb", "host_ram_gb", "params_b"):
+            found[key] = int(value)
+        usual = value is None or isinstance(value, str | list)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            usual = 0 < value < NUMBERS[key]
+        if not usual:
+            raise NoPlanError(f"{key} is {str(value)[:40]!r}")
     return found
 
 
@@ -132,42 +156,6 @@ def _refuse(setup: Setup, dense: bool) -> None:
         raise NotPricedError(f"{setup['model']} is not a decoder alone")
 
 
-# --- hardware --------------------------------------------------------------------------------------------------------
-
-
-def _cluster(setup: Setup, most: bool, on_host: bool, unsaid: list[str]) -> ClusterSpec:
-    gpus = setup.get("gpus")
-    if not isinstance(gpus, int):
-        if on_host or gpus is not None:
-            raise NoPlanError("the number of GPUs is not known")
-        unsaid.append("the number of GPUs")
-        gpus = RANKS[most]
-    gpu, capacity = card_of(setup, most, unsaid)
-    if capacity is None and not on_host:
-        raise NoPlanError("the memory of a card is not known")
-    host = setup.get("host_ram_gb")
-    if on_host and not isinstance(host, int | float):
-        raise NoPlanError("the RAM of a node is not known")
-    return ClusterSpec(
-        gpus=gpus,
-        nodes=_nodes(setup, gpus, most, unsaid if on_host else []),
-        gpu=gpu,
-        gpu_capacity_bytes=capacity,
-        host_capacity_bytes=int(host * 1e9) if isinstance(host, int | float) else None,
-    )
-
-
-def _nodes(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> int:
-    """Machines: as said; one up to 8 GPUs; above that 8 to a machine, or all in one (which needs most RAM)."""
-    nodes = setup.get("nodes")
-    if isinstance(nodes, int) and gpus % nodes == 0:
-        return nodes
-    if gpus <= 8 or gpus % 8:
-        return 1
-    unsaid.append("the number of nodes")
-    return 1 if most and unsaid else gpus // 8
-
-
 # --- job -------------------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +166,7 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
     if cluster.gpus > 1 and setup.get("stage") is None and ONLY_DEEPSPEED.search(str(setup.get("framework")).lower()):
         unsaid.append("the ZeRO stage")
         setup = {**setup, "stage": STAGES[most]}
+    setup = _some_engine(setup, cluster.gpus, most, unsaid)
     engine, stage, offload, to = strategy(setup, cluster.gpus)
     adapters, quantize = _adapters(setup)
     return Job(
@@ -191,7 +180,7 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
         seq_len=_number(
             setup, "seq_len", (SEQUENCES[0], min(SEQUENCES[1], model.max_seq_len)), most, unsaid, "the sequence length"
         ),
-        grad_accum=_grad_accum(setup, engine, most, unsaid),
+        grad_accum=_grad_accum(setup, engine, stage, most, unsaid),
         checkpointing=_checkpointing(setup, most, unsaid),
         attention=_attention(setup),
         loss=_loss(setup),
@@ -199,6 +188,17 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
         quantize=quantize,
         deepspeed=_deepspeed(setup, model, engine, stage, most, unsaid),
     )
+
+
+def _some_engine(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> Setup:
+    """What nobody names may shard everything (least) or nothing (most; offload at least needs stage 2)."""
+    framework = str(setup.get("framework")).lower()
+    if gpus == 1 or setup.get("stage") is not None or re.search(r"fsdp|\bddp\b|zero-infinity", framework):
+        return setup
+    unsaid.append("which engine ran")
+    if str(setup.get("offload", "none")).lower() != "none":
+        return {**setup, "stage": 2 if most else 3}
+    return {**setup, "stage": "none"} if most else {**setup, "stage": 3}
 
 
 def _attention(setup: Setup) -> Attention:
@@ -330,8 +330,10 @@ def _optimizer(setup: Setup) -> str:
         return "adamw"
     notes: list[str] = []
     name = optimizer_of({"optimizer": re.sub(r"^paged-?_?adam", "paged adam", said), "engine": ""}, notes)
+    if any(setup.get(key) is True for key in ("optimizer_in_bwd", "optimizer_in_backward")):
+        name = name if name.endswith("in_backward") else f"{name}_in_backward"
     if any("not stated" in note and "optimizer" in note for note in notes) or name not in OPTIMIZERS:
-        raise NoPlanError(f"optimizer {setup['optimizer']}")
+        raise NoPlanError(f"optimizer {setup['optimizer']}{' in backward' if name.endswith('in_backward') else ''}")
     return name
 
 
@@ -343,11 +345,15 @@ def _number(setup: Setup, key: str, usual: tuple[int, int], most: bool, unsaid: 
     return usual[most]
 
 
-def _grad_accum(setup: Setup, engine: Engine, most: bool, unsaid: list[str]) -> int:
+def _grad_accum(setup: Setup, engine: Engine, stage: int, most: bool, unsaid: list[str]) -> int:
     """Micro-steps; FSDP that reduces gradients in each of them needs what one micro-step needs."""
     value = setup.get("grad_accum")
+    fsdp = engine in (Engine.FSDP1, Engine.FSDP2)
+    if value is None and (fsdp or (engine is Engine.DEEPSPEED and stage in STAGES_THAT_ADD_UP)):
+        unsaid.append("gradient accumulation")
+        return ACCUMULATED[most]
     steps = value if isinstance(value, int) else 2 if str(value).replace(" ", "") == ">1" else 1
-    if steps > 1 and engine in (Engine.FSDP1, Engine.FSDP2):
+    if steps > 1 and fsdp:
         unsaid.append("in which micro-steps gradients are reduced")
         return steps if most else 1
     return steps

@@ -26,14 +26,14 @@ from typing import Any
 from reportadvice import helped, missing, named
 from reportclaims import Claim, claims
 from reportfigures import as_printed, used_by
-from reportplans import meant
+from reportsettings import plans_of
 from reportverdicts import judge
+from reportways import priced
 from reportwords import Report, failing_phase, quoted, used_bytes
 from rows import load_rows
 from rowwords import UNREADABLE, NoPlanError, wrong_kind
 
 from zplan.errors import ZplanError
-from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import outside_of, runtime
 from zplan.spec import Plan
@@ -96,7 +96,7 @@ def _plan_of_failure(report: Report) -> Plan:
     failed = [claim for claim in claims(report) if not claim.ran]
     if not failed:
         raise NoPlanError("no setting failed")
-    return meant(failed[0].setup).plans[-1]
+    return plans_of(report, failed[0]).plans[-1]
 
 
 def recommends_failure(claim: Claim, results: Sequence[Estimate]) -> bool:
@@ -208,8 +208,8 @@ def _count_advice(report: Report, tally: Tally) -> None:
         changes = helped(report, failed, ran)
         if not failed or not changes:
             return
-        plans = [(claim, plan) for claim in failed for plan in meant(claim.setup, on_host=claim.on_host).plans]
-        offers = [named(report, claim, estimate(plan)) for claim, plan in plans]
+        plans = [(claim, plan) for claim in failed for plan in plans_of(report, claim).plans]
+        offers = [named(report, claim, *priced(report, plan)) for claim, plan in plans]
         names: set[str] = set()
         for _ in ("at once", "after a search"):
             for offer in offers if missing(changes, names) else ():

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reportcards import UNKNOWN_CARD, card_is_known
 from reportclaims import Claim, claims
 from reportmodels import NotPricedError
-from reportplans import Meant, meant, states_bytes
+from reportplans import Meant, states_bytes
+from reportsettings import plans_of, setting_of
+from reportways import PRICED, copies_per_node, ways
 from reportwords import Report, quoted, reached_bytes, used_bytes
 from rowwords import NoPlanError, section
 
@@ -17,7 +20,7 @@ from zplan.memory.estimate import estimate
 from zplan.memory.moments import Estimate
 from zplan.memory.runtime import outside_of, runtime
 from zplan.memory.verdict import host_need
-from zplan.spec import Beyond
+from zplan.spec import Beyond, Plan
 from zplan.units import GIB
 
 NOT_A_STEP = {
@@ -27,8 +30,6 @@ NOT_A_STEP = {
     "eval_spike": "fails in evaluation",
 }
 """Themes of failures outside of a step; the step may fail all the same."""
-PRICED = {"save_oom": "save", "load_peak": "load", "eval_spike": "eval"}
-"""Those that zplan prices, as today's libraries do them; a way of the past may have needed more."""
 MORE = {
     "rl_multi_model": "several models share the cards",
     "tp_combo": "splits the model",
@@ -48,27 +49,26 @@ def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]
     if claim.ran and any(theme in MORE for theme in themes):
         raise NoPlanError(because)
     try:
-        found = meant(claim.setup, on_host=claim.on_host)
+        found = plans_of(report, claim)
     except NotPricedError as error:
         return _judge_states(report, claim, error)
     if claim.on_host:
-        return _judge_host(report, claim, found, because)
+        return _judge_host(report, found, because)
     phases = tuple(dict.fromkeys(PRICED[theme] for theme in themes if theme in PRICED))
-    results = [with_phases(estimate(plan), Beyond(phases=phases)) for plan in found.plans]
+    results = [_largest(report, plan, phases) for plan in found.plans]
     verdicts = [one.verdict for one in results]
     why = f"{'ran' if claim.ran else 'oom'}, but called {' to '.join(str(one) for one in verdicts)}: {numbers(results)}"
     if claim.ran:
-        if verdicts[0] == "oom":
-            _check_states(report, results[0].model_states.total_bytes)
-        elif found.floor:
-            raise NoPlanError(MORE["vlm"])
-        return verdicts[0] != "oom", why, results
+        return _judge_run(report, claim, found, results), why, results
     _check_consistent(report, results)
-    good = [verdict == "oom" if themes else verdict != "fits" for verdict in verdicts]
+    if themes:
+        least = [_priced(plan, way) for plan in found.plans for way in ways(report, plan, phases)]
+        if all(one.verdict == "oom" for one in least):
+            return True, why, results
+        raise NoPlanError(because + (" (done as today's libraries do it, that fits)" if phases else ""))
+    good = [verdict != "fits" for verdict in verdicts]
     if all(good):
         return True, why, results
-    if themes:
-        raise NoPlanError(because + (" (done as today's libraries do it, that fits)" if phases else ""))
     if found.floor:
         raise NoPlanError(MORE["vlm"])
     if any(good):
@@ -79,7 +79,29 @@ def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]
     return False, why, results
 
 
-def _judge_host(report: Report, claim: Claim, found: Meant, because: str) -> tuple[bool, str, list[Estimate]]:
+def _priced(plan: Plan, way: Beyond) -> Estimate:
+    return with_phases(estimate(plan), way) if way.phases else estimate(plan)
+
+
+def _largest(report: Report, plan: Plan, phases: tuple[str, ...]) -> Estimate:
+    """A plan with the phase that failed, in the way that needs most."""
+    found = [_priced(plan, way) for way in ways(report, plan, phases)]
+    return max(found, key=lambda one: one.runtime.device_high_bytes)
+
+
+def _judge_run(report: Report, claim: Claim, found: Meant, results: Sequence[Estimate]) -> bool:
+    """A run proves that some of what its report can mean runs."""
+    if results[0].verdict != "oom":
+        if found.floor:
+            raise NoPlanError(MORE["vlm"])
+        return True
+    if not card_is_known(setting_of(report, claim)):
+        raise NoPlanError(UNKNOWN_CARD)
+    _check_states(report, results[0].model_states.total_bytes)
+    return False
+
+
+def _judge_host(report: Report, found: Meant, because: str) -> tuple[bool, str, list[Estimate]]:
     """A process killed for want of RAM: the steps, and, where they have room, what comes before and after them.
 
     Formula: a copy of the weights of its own in every process of a node, in fp32, is what ``from_pretrained`` made before
@@ -93,10 +115,13 @@ def _judge_host(report: Report, claim: Claim, found: Meant, because: str) -> tup
     room = most.cluster.host_capacity_bytes or 0
     told = f"{numbers(results, on_host=True)}; loading {copies / GIB:.1f} where every process holds a copy of its own"
     why = f"oom, but called {' to '.join(str(one.host.verdict) for one in results)}: {told}"
-    if not because and all(one.host.verdict == "oom" for one in results):
+    if not because and all(one.host.verdict != "fits" for one in results):
         return True, why, results
     if because and all(one.host.verdict == "oom" for one in whole):
         return True, why, whole
+    own = copies_per_node(report, results[-1])
+    if own and min(own) > room:
+        return True, why, results
     short = any(one.host.verdict == "oom" for one in whole) or max(needs) > room or copies > room
     if because and (not short or any(theme in MORE for theme in report.get("themes", ()))):
         raise NoPlanError(because + ("" if short else " (done as today's libraries do it, that fits)"))
@@ -112,7 +137,7 @@ def _judge_states(report: Report, claim: Claim, error: NotPricedError) -> tuple[
     if claim.ran or claim.on_host:
         raise error
     try:
-        states, room = states_bytes(claim.setup)
+        states, room = states_bytes(setting_of(report, claim))
     except NoPlanError:
         raise error from None
     _check_states(report, states)

@@ -9,15 +9,22 @@ from typing import Any
 from rowwords import section
 
 Report = Mapping[str, Any]
-USED = re.compile(r"^((train|measured|seen|actual|used|after)_)?(mem_|peak_)?(gb|gib|mb|mib)$")
+USED = re.compile(
+    r"^((train|measured|seen|actual|used|after)_)?(mem_|peak_|max_|gpu_|vram_|reserved_|per_gpu_)*(gb|gib|mb|mib)$"
+)
 """Keys of ``measured`` that hold what one GPU used."""
+OF_RAM = re.compile(r"\b(host|cpu|system|node) (ram|memory)\b|\brss\b")
+OF_CARD = re.compile(r"\bvram\b|gpu memory|(/|per |each |a )(gpu|card)\b")
 HELD = re.compile(r"^(allocated|held)_(gb|gib|mb|mib)$")
 """Keys of ``measured`` that hold what lived on the GPU when an allocation failed."""
 UNIT_BYTES = {"gb": 10**9, "gib": 2**30, "mb": 10**6, "mib": 2**20}
 
 
 def used_bytes(report: Report) -> float | None:
-    """What one GPU used in the run that the report is about, if it gives one figure."""
+    """What one GPU used in the run that the report is about, if it gives one figure; one of the host's RAM is none."""
+    words = str(report["outcome"].get("detail") or "").lower()
+    if OF_RAM.search(words) and not OF_CARD.search(words):
+        return None
     measured = section(report["outcome"], "measured")
     found = [
         float(value) * UNIT_BYTES[key.rpartition("_")[2]]
@@ -39,6 +46,16 @@ def reached_bytes(report: Report) -> float | None:
         return None
     asked = re.match(r"([\d.]+) (GiB|MiB)", quoted(report) or "")
     return max(held) + (float(asked[1]) * UNIT_BYTES[asked[2].lower()] if asked else 0)
+
+
+def total_bytes(report: Report) -> float | None:
+    """What the card has by the message of a failure: "77.1 GiB allocated of 79.35", "79.35 GiB total"."""
+    detail = str(report["outcome"].get("detail", ""))
+    found = re.search(r"\d GiB allocated of (\d+\.\d+)\b|\b(\d+\.\d+) GiB total", detail)
+    value = section(report["outcome"], "measured").get("total_gib")
+    if isinstance(value, int | float) and value > 0:
+        return float(value) * UNIT_BYTES["gib"]
+    return float(found[1] or found[2]) * UNIT_BYTES["gib"] if found else None
 
 
 def quoted(report: Report) -> str | None:

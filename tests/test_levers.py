@@ -223,7 +223,7 @@ def test_unpinned_memory_is_a_way_out_where_rounding_is_too_much() -> None:
     """7B with everything offloaded: RAM between what it holds and what pinning rounds that up to."""
     plan = _plan(8, 24, host_gib=300)
     question = Question(base=plan, pins=Pins(stage=3, offload=Offload.ALL))
-    need = [one.memory for one in leanest(question)][0]
+    need = next(one.memory for one in leanest(question))
     raw = plan.cluster.gpus_per_node * need.host.per_rank_bytes
     assert raw < need.host.per_node_bytes
     between = replace(plan.cluster, host_capacity_bytes=(3 * raw + need.host.per_node_bytes) // 4)
