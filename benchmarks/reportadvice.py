@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reportclaims import FAILED, Claim
-from reportwords import Report, quoted
+from reportclaims import Claim
+from reportwords import FAILED, Report, quoted
 
 from zplan.advice.levers import levers
 from zplan.advice.oom import decode
@@ -118,6 +118,8 @@ def _searched(plan: Plan) -> set[str]:
     except ZplanError:
         return set()
     found = {"stage_or_offload" if way.name == "stage" else way.name for way in answer.if_nothing_fits}
+    if any(way.name == "engine" and way.fits and way.fits.plan.job.stage == 3 for way in answer.if_nothing_fits):
+        found.add("stage")
     if answer.recommended is None:
         return found
     best, job = answer.recommended.plan.job, plan.job

@@ -6,6 +6,7 @@ by clause from the report's own words, and a setting that no clause is about mak
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from itertools import product
 from typing import Any
 
 from reportmentions import is_about, mentions_batch, mentions_length
-from reportwords import Report, failing_phase, used_bytes
+from reporttables import rows
+from reportwords import FAILED, Report, failing_phase, used_bytes
 from rowwords import NoPlanError, section
 
+MOST_SETTINGS = 64
 LISTS = (
     "gpus",
     "gpu",
@@ -32,7 +35,6 @@ LISTS = (
     "precision",
 )
 """Fields whose lists mean several settings."""
-FAILED = re.compile(r"\boom(s|ed|ing)?\b|out of memory|killed|exit -9|exhaust|does not fit|do not fit|\bfail|\bdies?\b")
 RAN = re.compile(
     r"\bworks?\b|\bruns?\b|\bran\b|\bfits?\b|\btrains?\b|\bstarts as expected\b|\btakes (about |~)?\d|\breserves?\b"
     r"|\bpeak|gb/gpu|\bsucce|\bonly \d|\bfine\b(?![- ]?tun)|\bok(ay)?\b"
@@ -73,6 +75,8 @@ def claims(report: Report) -> list[Claim]:
     kind, detail = str(report["outcome"]["type"]), str(report["outcome"].get("detail", ""))
     setup = {**report["setup"], "framework": report.get("framework")}
     setup |= _nodes_of_ranks(report, setup)
+    if kind == "measured_table":
+        return [Claim(setup=row, ran=ran, on_host=on_host) for row, ran, on_host in rows(report)]
     varied = [key for key in LISTS if isinstance(setup.get(key), list)]
     used = used_bytes(report) is not None
     failures = kind in ("gpu_oom", "host_oom")
@@ -165,6 +169,10 @@ def _all_failed(report: Report, detail: str) -> bool:
 
 def _expanded(setup: Mapping[str, Any], varied: list[str]) -> Iterator[dict[str, Any]]:
     """One setting per value: lists of one length go together (2 GPUs with 64 GB, 8 with 256), others are combined."""
+    lengths = {len(setup[key]) for key in varied}
+    count = lengths.pop() if len(lengths) == 1 else math.prod(len(setup[key]) for key in varied)
+    if not 0 < count <= MOST_SETTINGS:
+        raise NoPlanError(f"{count} settings in one report")
     lengths = {len(setup[key]) for key in varied}
     rows = (
         zip(*(setup[key] for key in varied), strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from reportclaims import LISTS, Claim
+from reporttables import OF_ROW
 from reportwords import UNIT_BYTES, USED, Report
 from rowwords import section
 
@@ -25,6 +26,8 @@ def used_by(report: Report, claim: Claim) -> float | None:
 
     A list as long as the list of what varied goes with it; a key may name a card, a stage or the offload.
     """
+    if isinstance(claim.setup.get(OF_ROW), int | float):
+        return float(claim.setup[OF_ROW])
     measured, setup = section(report["outcome"], "measured"), report["setup"]
     found: list[float] = []
     for key, value in measured.items():

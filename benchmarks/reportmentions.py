@@ -24,6 +24,7 @@ NUMBER_WORDS = {
     "sixteen": 16,
 }
 _SPELT = re.compile(rf"\b({'|'.join(NUMBER_WORDS)})(?= (?:[\w-]+ )?(?:gpus?|cards?|nodes?|ranks?|[avhlptb]\d+)\b)")
+BATCH = re.compile(r"\b(?:micro-?batch|batch|mbs|bs)(?: size)?[ =]+(\d+)\b")
 _CARD = r"(?:rtx |gtx )?[a-z]{0,3}\d{2,4}[a-z]*"
 _COUNT = re.compile(
     rf"\b(\d+)\s?x\s?(?:(\d+)\s?g|[a-z]|\d{{4}}\b)|(?:num_gpus[ =]|\b(?:with|on) )(\d+)(?: gpus?\b| cards?\b|$)"
@@ -117,7 +118,7 @@ def mentions_method(words: str, setup: Setting) -> bool | None:
 
 def mentions_batch(words: str, setup: Setting) -> bool | None:
     """``micro-batch 4``, ``mbs 2``, ``bs=8``."""
-    found = re.findall(r"\b(?:micro-?batch|batch|mbs|bs)(?: size)?[ =]+(\d+)\b", words)
+    found = BATCH.findall(words)
     return any(int(size) == setup.get("micro_batch") for size in found) if found else None
 
 

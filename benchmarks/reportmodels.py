@@ -11,6 +11,7 @@ from typing import Any
 from rowwords import NoPlanError
 
 from zplan.inputs.count import spec_of_count
+from zplan.inputs.hf import read_config
 from zplan.inputs.presets import MODELS, find, list_models, load_model
 from zplan.spec import ModelSpec
 
@@ -21,6 +22,8 @@ CHILDREN = {"vicuna": "llama", "alpaca": "llama", "distill-llama": "llama", "zep
 """Fine-tunes and the family of their weights, where the name does not hold it."""
 SAME_SIZE = 0.03
 """Up to this difference in P a preset of the same family has a report's architecture."""
+OWN_ATTENTION = re.compile(r"composer|foundry")
+"""Frameworks whose code of MPT is not transformers'."""
 A_GUESS = re.compile(r"assumed|not stated|unknown|default \(|class[,)]")
 
 
@@ -37,6 +40,32 @@ def guessed(setup: Setup, most: bool, unsaid: list[str]) -> Setup:
 
 
 def model_of(setup: Setup, *, dense: bool = False) -> ModelSpec:
+    """A model as :func:`_named` finds it; Composer's own code of it, where that ran.
+
+    Formula: MPT in Composer has fused attention, whose code is a sequential GPT-NeoX's; transformers' keeps scores.
+    """
+    model = _named(setup, dense=dense)
+    eager = "eager" in str(setup.get("attn", setup.get("attention"))).lower()
+    if model.family != "mpt" or eager or not OWN_ATTENTION.search(str(setup.get("framework")).lower()):
+        return model
+    said = setup.get("grad_ckpt")
+    if said is not None and str(said).lower() in ("none", "false", "off"):
+        raise NotPricedError("what blocks of Composer's own MPT keep without checkpointing is not known")
+    config = {
+        "model_type": "gpt_neox",
+        "vocab_size": model.vocab_size,
+        "hidden_size": model.hidden_size,
+        "intermediate_size": model.ffn_size,
+        "num_hidden_layers": model.num_layers,
+        "num_attention_heads": model.num_heads,
+        "max_position_embeddings": max(2048, model.max_seq_len),
+        "tie_word_embeddings": model.tied_embeddings,
+        "use_parallel_residual": False,
+    }
+    return replace(read_config(config, name=model.name, source=model.source), notes=())
+
+
+def _named(setup: Setup, *, dense: bool = False) -> ModelSpec:
     """A preset of that name, one of the same family and size, or the nearest published shape of that size.
 
     Args:

@@ -104,12 +104,24 @@ def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) ->
     return Meant(plans=tuple(plans) if words else (plans[0],), unsaid=words, floor=floor)
 
 
+def splits(setup: Setup) -> bool:
+    """Whether the model or the sequence is split over GPUs."""
+    keys = ("cp", "tp", "pp", "ep", "sp", "parallel")
+    said = any(setup.get(key) not in (None, 1, "1", "none") for key in keys)
+    return said or "megatron" in str(setup.get("framework")).lower()
+
+
 def states_bytes(setup: Setup) -> tuple[int, int]:
     """Model states per GPU by the ZeRO paper's accounting, the least that a setting can mean, and what the card has.
+
+    However a model is split over N GPUs, one of them holds at least 1/N of all states: what stage 3 holds.
 
     Raises:
         NoPlanError: too little is known, or states are offloaded.
     """
+    if splits(setup):
+        kept = {key: value for key, value in setup.items() if key not in ("cp", "tp", "pp", "ep", "sp", "parallel")}
+        setup = {**kept, "framework": "DeepSpeed", "stage": 3 if setup.get("gpus") != 1 else None}
     least = meant(setup, states_alone=True).plans[0]
     if least.job.offload is not Offload.NONE:
         raise NoPlanError("states are offloaded")
@@ -141,8 +153,8 @@ def plain(setup: Setup) -> dict[str, Any]:
 
 def _refuse(setup: Setup, dense: bool) -> None:
     """What no plan expresses."""
-    if "cp" in setup or "parallel" in setup or "megatron" in str(setup.get("framework")).lower():
-        raise NoPlanError("splits the model or the sequence")
+    if splits(setup):
+        raise NotPricedError("splits the model or the sequence")
     if setup.get("trainable_b") is not None:
         raise NoPlanError("part of the model is frozen, and what trains are not adapters")
     if A_GUESS.search(str(setup.get("model", "")).lower()) and not isinstance(setup.get("params_b"), int | float):
@@ -262,12 +274,14 @@ def strategy(setup: Setup, gpus: int) -> tuple[Engine, int, Offload, OffloadTo]:
     stage = setup.get("stage")
     if stage is None and "zero-infinity" in framework:
         stage, words = 3, "all nvme" if words == "none" else words
+    if isinstance(stage, str) and stage.lower() in ("none", "ddp"):
+        return Engine.DDP if gpus > 1 else Engine.SINGLE, 0, Offload.NONE, OffloadTo.CPU
     if isinstance(stage, str):
         match = STAGE.fullmatch(stage.lower())
-        if match is None and stage != "none":
+        if match is None:
             raise NoPlanError(f"stage {stage!r} is not one stage")
-        words = "cpu" if match is not None and match[2] and words == "none" else words
-        stage = int(match[1]) if match is not None else 0
+        words = "cpu" if match[2] and words == "none" else words
+        stage = int(match[1])
     if stage is None and "fsdp" in framework:
         newer = "fsdp2" in framework or "torchtune" in framework
         offload = Offload.ALL if "cpu" in words or "param" in words else Offload.NONE
@@ -315,8 +329,8 @@ def _precision(
         return Precision.BF16_PURE  # adapters are trained on weights that were loaded in 16 bits
     if "pure" in words:
         return Precision.BF16_PURE
-    fsdp = engine in (Engine.FSDP1, Engine.FSDP2) and adapters is None
-    if fsdp and not words and not CASTS_TO_FP32.search(str(setup.get("framework")).lower()):
+    casts = CASTS_TO_FP32.search(str(setup.get("framework")).lower()) is not None
+    if engine is not Engine.DEEPSPEED and adapters is None and not words and not casts:
         unsaid.append("the precision of parameters and states")
         return Precision.BF16 if most else Precision.BF16_PURE
     if "fp16" in words or (not words and cluster.gpu is not None and "bf16" in cluster.gpu.lacks):
@@ -368,5 +382,7 @@ def _checkpointing(setup: Setup, most: bool, unsaid: list[str]) -> Checkpointing
         return Checkpointing(kind="full")
     if words in ("none", "off", "false", "no"):
         return Checkpointing()
+    if words.startswith("selective"):
+        return Checkpointing(kind="selective" if words == "selective" else "selective-op")
     unsaid.append("activation checkpointing")
     return Checkpointing() if most else Checkpointing(kind="full")

@@ -16,21 +16,25 @@ peak of the least and the high bound of the most. ``changes`` counts what helped
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from reportadvice import helped, missing, named
 from reportclaims import Claim, claims
 from reportfigures import as_printed, used_by
+from reportfile import BadFileError, load_reports, name_of, one_line, report_of
 from reportsettings import plans_of
 from reportverdicts import judge
 from reportways import priced
 from reportwords import Report, failing_phase, quoted, used_bytes
-from rows import load_rows
 from rowwords import UNREADABLE, NoPlanError, wrong_kind
 
 from zplan.errors import ZplanError
@@ -42,6 +46,8 @@ from zplan.units import GIB
 Miss = dict[str, str]
 """``id`` and ``why``."""
 DATA = Path(__file__).parent / "data" / "reports.yaml"
+MOST_ADVISED = 8
+"""Failed settings of one report that advice is asked for."""
 EXPECTED_TERMS = (
     (r"logits|cross.entropy|vocab", ("logits", "logits_grad")),
     (
@@ -125,6 +131,7 @@ def _recommends(plan: Plan) -> bool:
 class Tally:
     """What is counted beside verdicts."""
 
+    right: int = 0
     claims: int = 0
     phases: int = 0
     figures: int = 0
@@ -135,37 +142,33 @@ class Tally:
     term_second: list[Miss] = field(default_factory=list)
     advice_missing: list[Miss] = field(default_factory=list)
     advised: list[str] = field(default_factory=list)
+    wrong: list[Miss] = field(default_factory=list)
+    open_claims: list[Miss] = field(default_factory=list)
+    unanswered: list[Miss] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Takes over another's counts and lists."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
 
 def run(path: Path | None) -> dict[str, Any]:
     """The whole answer."""
-    reports = load_rows(path or DATA)
+    items = load_reports(path or DATA)
     tally = Tally()
-    right = 0
-    wrong: list[Miss] = []
-    unanswered: list[Miss] = []
-    open_claims: list[Miss] = []
-    for report in reports:
+    for number, item in enumerate(items, start=1):
+        name = name_of(item, number)
         try:
-            verdict, why, answered, reasons = judge(report)
+            _count(report_of(item, name), tally)
         except (NoPlanError, ZplanError) as error:
-            unanswered.append({"id": report["id"], "why": str(error)})
-        except UNREADABLE as error:
-            unanswered.append({"id": report["id"], "why": wrong_kind(error)})
-            continue
-        else:
-            right += verdict == "right"
-            open_claims += [{"id": report["id"], "why": reason} for reason in reasons]
-            if verdict == "wrong":
-                wrong.append({"id": report["id"], "why": why})
-            _count_more(report, answered, tally)
-        _count_term(report, tally)
-        _count_advice(report, tally)
+            tally.unanswered.append({"id": name, "why": one_line(error, 600)})
+        except Exception as error:  # a report that nobody can read ends no run
+            tally.unanswered.append({"id": name, "why": wrong_kind(error)})
     return {
-        "reports": len(reports),
-        "answered": right + len(wrong),
-        "verdict_right": right,
-        "verdict_wrong": wrong,
+        "reports": len(items),
+        "answered": tally.right + len(tally.wrong),
+        "verdict_right": tally.right,
+        "verdict_wrong": tally.wrong,
         "claims": tally.claims,
         "terms": tally.terms,
         "term_first": tally.terms - len(tally.term_second),
@@ -180,51 +183,81 @@ def run(path: Path | None) -> dict[str, Any]:
         "changes_advised": tally.changes - len(tally.advice_missing),
         "changes_not_advised": tally.advice_missing,
         "recommended_failures": tally.advised,
-        "claims_unanswered": open_claims,
-        "unanswered": unanswered,
+        "claims_unanswered": tally.open_claims,
+        "unanswered": tally.unanswered,
     }
+
+
+def _count(report: Report, tally: Tally) -> None:
+    """One report: its verdict, and what is counted beside it.
+
+    Raises:
+        NoPlanError: it is not answered.
+    """
+    try:
+        verdict, why, answered, reasons = judge(report)
+    except (NoPlanError, ZplanError):
+        _aside(report, tally)
+        raise
+    more = Tally()
+    with suppress(NoPlanError, ZplanError, *UNREADABLE):
+        _count_more(report, answered, more)
+        tally.add(more)
+    tally.right += verdict == "right"
+    tally.claims += len(answered)
+    tally.open_claims += [{"id": report["id"], "why": reason} for reason in reasons]
+    if verdict == "wrong":
+        tally.wrong.append({"id": report["id"], "why": why})
+    _aside(report, tally)
+
+
+def _aside(report: Report, tally: Tally) -> None:
+    """What is counted whether or not there is a verdict."""
+    with suppress(NoPlanError, ZplanError, *UNREADABLE):
+        _count_term(report, tally)
+    with suppress(NoPlanError, ZplanError, *UNREADABLE):
+        _count_advice(report, tally)
 
 
 def _count_term(report: Report, tally: Tally) -> None:
     """Failed allocations whose tensor is known."""
-    try:
-        if quoted(report) is None:
-            return
-        first = names_the_term(report)
-    except (NoPlanError, ZplanError, *UNREADABLE):
+    if quoted(report) is None:
         return
+    first = names_the_term(report)
     tally.terms += 1
     if not first:
-        tally.term_second.append(
-            {"id": report["id"], "why": f"another tensor than the report's fits {quoted(report)} better"}
-        )
+        why = f"another tensor than the report's fits {quoted(report)} better"
+        tally.term_second.append({"id": report["id"], "why": why})
 
 
 def _count_advice(report: Report, tally: Tally) -> None:
     """Changes that helped, or were said to, and those of them that zplan names."""
-    try:
-        found = claims(report)
-        failed, ran = [one for one in found if not one.ran], [one for one in found if one.ran]
-        changes = helped(report, failed, ran)
-        if not failed or not changes:
-            return
-        plans = [(claim, plan) for claim in failed for plan in plans_of(report, claim).plans]
-        offers = [named(report, claim, *priced(report, plan)) for claim, plan in plans]
-        names: set[str] = set()
-        for _ in ("at once", "after a search"):
-            for offer in offers if missing(changes, names) else ():
-                names |= next(offer)
-    except (NoPlanError, ZplanError, *UNREADABLE):
+    found = claims(report)
+    failed, ran = [one for one in found if not one.ran], [one for one in found if one.ran]
+    changes = helped(report, failed, ran)
+    offers = [offer for claim in failed[:MOST_ADVISED] for offer in _offers(report, claim)] if changes else []
+    if not offers:
         return
+    names: set[str] = set()
+    for _ in ("at once", "after a search"):
+        for offer in offers if missing(changes, names) else ():
+            names |= next(offer)
     tally.changes += len(changes)
     for change in missing(changes, names):
         tally.advice_missing.append({"id": report["id"], "why": f"{change}: not among {', '.join(sorted(names))}"})
 
 
+def _offers(report: Report, claim: Claim) -> list[Iterator[set[str]]]:
+    """What zplan names for the plans that a failed setting can mean; nothing where it cannot be priced."""
+    try:
+        return [named(report, claim, *priced(report, plan)) for plan in plans_of(report, claim).plans]
+    except (NoPlanError, ZplanError):
+        return []
+
+
 def _count_more(report: Report, answered: Sequence[tuple[Claim, list[Estimate]]], tally: Tally) -> None:
     """Phases that failed, and figures of runs."""
     phase, used = failing_phase(report), used_bytes(report)
-    tally.claims += len(answered)
     for claim, results in answered:
         if not results:
             continue
@@ -253,8 +286,24 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="YAML with reports like benchmarks/data/reports.yaml")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     options = parser.parse_args()
-    result = run(options.data)
-    if options.json:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        result = run(options.data)
+    except BadFileError as error:
+        if options.json:
+            print(json.dumps({"error": one_line(error, 400)}))
+        raise SystemExit(f"error: {one_line(error, 400)}") from None
+    try:
+        _show(result, as_json=options.json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show(result: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
         print(json.dumps(result, indent=2))
         return
     print(f"{result['answered']} of {result['reports']} reports answered, {result['verdict_right']} verdicts right")

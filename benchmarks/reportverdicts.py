@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from reportcards import UNKNOWN_CARD, card_is_known
 from reportclaims import Claim, claims
 from reportmodels import NotPricedError
-from reportplans import Meant, states_bytes
+from reportplans import Meant, splits, states_bytes
 from reportsettings import plans_of, setting_of
 from reportways import PRICED, copies_per_node, ways
 from reportwords import Report, quoted, reached_bytes, used_bytes
@@ -213,6 +213,8 @@ def judge(report: Report) -> tuple[str, str, list[tuple[Claim, list[Estimate]]],
     Raises:
         NoPlanError: no claim is answered.
     """
+    if splits({**report["setup"], "framework": report.get("framework")}) and report["outcome"].get("type") != "gpu_oom":
+        raise NoPlanError("splits the model or the sequence")
     answered: list[tuple[Claim, list[Estimate]]] = []
     wrong: list[str] = []
     reasons: list[str] = []

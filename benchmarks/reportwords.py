@@ -8,6 +8,10 @@ from typing import Any
 
 from rowwords import section
 
+FAILED = re.compile(
+    r"\boom(s|ed|ing)?\b|out of memory|killed|exit -9|exhaust|does not fit|do not fit|does not hold|\bfail|\bdies?\b"
+)
+"""Words of a clause that tells of a failure."""
 Report = Mapping[str, Any]
 USED = re.compile(
     r"^((train|measured|seen|actual|used|after)_)?(mem_|peak_|max_|gpu_|vram_|reserved_|per_gpu_)*(gb|gib|mb|mib)$"
@@ -82,7 +86,11 @@ PHASES = (
 
 
 def failing_phase(report: Report) -> str | None:
-    """Where a report says that it failed; None where it does not say."""
-    setup = report["setup"]
-    words = f"{setup.get('phase') or ''} {report['outcome'].get('detail') or ''}".lower()
-    return next((name for name, pattern in PHASES if re.search(pattern, words)), None)
+    """Where a report says that it failed, in the parts that say so first; None where it does not say."""
+    detail = str(report["outcome"].get("detail") or "").lower()
+    parts = [part for part in re.split(r";|,(?!\d)|:|\.(?=\s|$)", detail) if FAILED.search(part)]
+    for words in (str(report["setup"].get("phase") or "").lower(), " ".join(parts), detail):
+        found = next((name for name, pattern in PHASES if re.search(pattern, words)), None)
+        if found is not None:
+            return found
+    return None

@@ -12,7 +12,7 @@ from zplan.spec import Attention
 Row = Mapping[str, Any]
 
 
-UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError)
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What a row raises whose fields are missing or of another kind; one such row must not end a whole run."""
 
 
