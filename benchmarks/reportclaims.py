@@ -164,6 +164,8 @@ def _ran_until_then(words: str) -> bool:
 
 def _all_failed(report: Report, detail: str) -> bool:
     """A report of a failure that says of no setting that it ran is about all of them."""
+    if CEILING.search(detail.lower()):
+        return False
     return failing_phase(report) not in BEYOND and all(_outcome(part) != "ran" for part in _clauses(detail))
 
 

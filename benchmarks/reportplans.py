@@ -159,7 +159,7 @@ def _refuse(setup: Setup, dense: bool) -> None:
         raise NoPlanError("part of the model is frozen, and what trains are not adapters")
     if A_GUESS.search(str(setup.get("model", "")).lower()) and not isinstance(setup.get("params_b"), int | float):
         raise NoPlanError(f"which model it was is not certain: {setup['model']}")
-    for key in ("micro_batch", "seq_len", "gpus", "stage", "params_b"):
+    for key in ("micro_batch", "seq_len", "gpus", "stage", "params_b", "model", "optimizer"):
         if isinstance(setup.get(key), list):
             raise NoPlanError(f"{key} has several values")
     if isinstance(setup.get("seq_len"), str):

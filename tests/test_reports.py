@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,8 @@ from reportclaims import claims
 from reportfigures import as_printed, used_by
 from reportmodels import model_of
 from reportplans import meant
+from reportsettings import plans_of
+from reportways import priced
 from reportwords import failing_phase, quoted, reached_bytes, used_bytes
 from rowwords import NoPlanError
 
@@ -254,7 +257,7 @@ def test_buckets_under_transformers_are_its_own_or_deepspeeds() -> None:
     # "auto" is h^2, 0.9 h^2 and 10 h (transformers integrations/deepspeed.py).
     assert (least.reduce_bucket_size, least.param_persistence_threshold) == (4096**2, 40960)
     assert most.reduce_bucket_size == 500_000_000
-    assert meant({**SETUP, "framework": "HF Trainer + DeepSpeed", "stage": 2}).unsaid == ()
+    assert meant({**SETUP, "framework": "HF Trainer + DeepSpeed", "stage": 2, "grad_accum": 1}).unsaid == ()
 
 
 @pytest.mark.parametrize(
@@ -282,7 +285,7 @@ def test_strategies(changes: dict[str, Any], engine: Engine, stage: int, offload
 
 def test_an_offload_that_is_only_reported_may_be_off() -> None:
     """Unless it failed in the optimizer's step on the card, where offloaded states are not stepped."""
-    found = meant({**SETUP, "stage": 2, "offload": "cpu (reported)"})
+    found = meant({**SETUP, "stage": 2, "offload": "cpu (reported)", "grad_accum": 1})
     assert [plan.job.offload for plan in found.plans] == [Offload.OPTIMIZER, Offload.NONE]
     assert found.unsaid == ("whether offload was in effect",)
     (claim,) = claims(report(detail="OOM during optimizer-state init", stage=2, offload="cpu (reported)"))
@@ -330,7 +333,14 @@ def test_methods_precisions_and_optimizers() -> None:
         ({"cp": 8}, "splits the model"),
         ({"seq_len": "default -> 20000"}, "not one number"),
         ({"gpu": None, "gpu_mem_gb": None}, "the memory of a card is not known"),
-        ({"stage": None, "framework": "HF Trainer"}, "which stage ran is not said"),
+        ({"gpus": True}, "gpus is 'True'"),
+        ({"seq_len": -5}, "seq_len is '-5'"),
+        ({"params_b": 1e9}, "params_b is"),
+        ({"model": ["Llama-2-7B", "Qwen2-7B"]}, "model has several values"),
+        (
+            {"optimizer": "PagedAdamW (bnb)", "optimizer_in_bwd": True},
+            r"optimizer PagedAdamW \(bnb\) in backward",
+        ),
         ({"model": None, "params_b": None}, "the size of the model is not known"),
         ({"model": "Own-MoE-20B-A2B", "params_b": 20}, "a mixture of experts"),
     ],
@@ -516,23 +526,34 @@ def test_what_zplan_names_for_a_failure() -> None:
 def test_the_projects_own_reports() -> None:
     found = reports.run(None)
     # One run that was reported is called out of memory, by 1 % of its card; see docs/_published.md.
-    assert found["answered"] >= 31
+    assert found["answered"] >= 36
     assert found["answered"] - found["verdict_right"] <= 1
     assert found["term_first"] == found["terms"] >= 5
     assert found["recommended_failures"] == []
-    assert found["changes_advised"] >= 20
-    assert found["changes"] - found["changes_advised"] == len(found["changes_not_advised"]) <= 4
-    assert found["figures"] == found["figures_inside"] >= 9
-    assert found["phases"] - found["phase_right"] == len(found["phase_wrong"])
+    assert found["changes_advised"] >= 26
+    assert found["changes"] - found["changes_advised"] == len(found["changes_not_advised"]) <= 1
+    assert found["figures"] == found["figures_inside"] >= 13
+    assert found["phases"] == found["phase_right"] >= 6
     assert len(found["unanswered"]) == found["reports"] - found["answered"]
 
 
 def test_reports_that_came_later() -> None:
-    """None of them had a part in the rules."""
+    """None of them had a part in the rules that were there when they were written down."""
     found = reports.run(reports.DATA.with_name("later_reports.yaml"))
     assert found["reports"] == 15
-    assert found["answered"] == found["verdict_right"] >= 13
+    assert found["answered"] == found["verdict_right"] >= 12
     assert found["recommended_failures"] == []
+
+
+def test_reports_that_were_fresh() -> None:
+    """Written down before anything was run on them; the rules made since are in sample, see the file."""
+    found = reports.run(reports.DATA.with_name("fresh_reports.yaml"))
+    assert found["reports"] == 44
+    assert found["answered"] == found["verdict_right"] >= 32
+    assert found["recommended_failures"] == []
+    assert found["figures"] == found["figures_inside"] >= 2
+    assert found["phases"] == found["phase_right"] >= 3
+    assert found["changes"] == found["changes_advised"] >= 15
 
 
 @pytest.mark.parametrize(
@@ -553,3 +574,246 @@ def test_a_report_that_cannot_be_read_ends_no_run(changes: dict[str, Any], tmp_p
     found = reports.run(path)
     assert found["reports"] == 2 and found["answered"] >= 1
     assert len(found["unanswered"]) + found["answered"] == 2
+
+
+# What counts beside a setting's own fields
+
+
+def test_fine_tuning_is_not_fine() -> None:
+    detail = "OOM on one node of 8x80 GB, with full fine-tuning and with LoRA"
+    found = claims(report(detail=detail, method=["full", "lora"]))
+    assert [claim.ran for claim in found] == [False, False]
+
+
+def test_settings_are_told_apart_by_their_cards() -> None:
+    found = claims(report("mixed", "4x40 GB OOMs; the authors' 4x80 GB works", gpus=4, gpu_mem_gb=[40, 80]))
+    assert [(claim.ran, claim.setup["gpu_mem_gb"]) for claim in found] == [(False, 40), (True, 80)]
+    found = claims(report("mixed", "70B OOMs on 4x3090; it runs on 2x4090", gpus=[4, 2], gpu=["RTX 3090", "RTX 4090"]))
+    assert [(claim.ran, claim.setup["gpus"]) for claim in found] == [(False, 4), (True, 2)]
+    found = claims(
+        report("mixed", "two A100-40 OOM, and ten A6000 work", gpus=[2, 10], gpu=["A100", "A6000"], gpu_mem_gb=[40, 48])
+    )
+    assert [claim.ran for claim in found] == [False, True]
+
+
+def test_a_failure_that_speaks_of_no_run_is_of_all_settings() -> None:
+    found = claims(report(detail="OOM with the README's command on 4 and on 8 cards", gpus=[4, 8]))
+    assert [(claim.ran, claim.setup["gpus"]) for claim in found] == [(False, 4), (False, 8)]
+
+
+def test_the_part_that_failed_names_the_phase() -> None:
+    assert failing_phase(report(detail="67 GB after load, 100 GB after backward, OOM in the optimizer step")) == "step"
+    assert failing_phase(report(detail="loads at 50 GB, then dies in backward")) == "backward"
+
+
+def test_a_message_gives_the_cards_total() -> None:
+    known = report(detail="3.5 GiB, 77.08 GiB allocated of 79.35", gpu=None, gpu_mem_gb=None, micro_batch=1)
+    (claim,) = claims(known)
+    assert plans_of(known, claim).plans[0].cluster.gpu_capacity_bytes == int(79.35 * GIB)
+
+
+def test_a_run_on_an_unknown_card_was_on_one_that_holds_its_figure() -> None:
+    """13 GB fit on a T4 of 14.6 GiB, not on a card of 11; where even that is too little, nothing is said."""
+    setup: dict[str, Any] = {"gpu": None, "gpu_mem_gb": None, "model": "GPT-J-6B", "params_b": 6.05}
+    run = report("measured", "13 GB per GPU", {"gb": 13}, offload="optimizer+param cpu", seq_len=512, **setup)
+    (claim,) = claims(run)
+    assert plans_of(run, claim).plans[0].cluster.gpu_capacity_bytes == pytest.approx(14.57 * GIB, rel=0.01)
+    assert reports.judge(run)[0] == "right"
+    with pytest.raises(NoPlanError, match="the memory of a card is not known"):
+        reports.judge(report("measured", "13 GB per GPU", {"gb": 13}, **setup))
+    with pytest.raises(NoPlanError, match="the memory of a card is not known"):
+        reports.judge(report("gpu_oom", "OOM", **setup))
+
+
+def test_a_figure_of_the_hosts_is_no_cards() -> None:
+    assert used_bytes(report("measured", "Peak 70 GB host RAM on 4 GPUs", {"peak_gb": 70})) is None
+    assert used_bytes(report("measured", "70 GB per GPU, 200 GB of host RAM", {"gb": 70})) == 70e9
+
+
+def test_an_engine_that_nobody_names_shards_all_or_nothing() -> None:
+    found = meant({**SETUP, "stage": None, "framework": "HF Trainer", "method": "full", "precision": "bf16"})
+    assert [(plan.job.engine, plan.job.stage) for plan in found.plans] == [(Engine.DEEPSPEED, 3), (Engine.DDP, 0)]
+    assert "which engine ran" in found.unsaid
+    # 16 x 69 GB / 8 do not fit 80 GB sharded, let alone whole.
+    nobody = report(model="Llama-2-70B", params_b=69, stage=None, framework="HF Trainer", precision="bf16")
+    assert reports.judge(nobody)[0] == "right"
+
+
+def test_accumulation_that_nobody_names_adds_gradients_up() -> None:
+    fsdp = {**SETUP, "stage": None, "framework": "HF Trainer + FSDP", "precision": "bf16"}
+    assert [plan.job.grad_accum for plan in meant(fsdp).plans] == [1, 2]
+    assert len(meant({**SETUP, "stage": 3}).plans) == 1  # stage 3 scatters them as they come
+
+
+def test_a_request_for_logits_tells_how_long_the_row_was() -> None:
+    """49 GiB are the fp32 logits of 86,571 tokens of 151,936 words: no row of 32,768."""
+    setup = {"model": "Qwen3-30B-A3B", "params_b": 30.5, "vocab": 151936, "seq_len": 32768, "gpus": 64}
+    found = report(detail="logits.float() asks for 49 GB", measured={"tried_gib": 49}, **setup)
+    (claim,) = claims(found)
+    job = plans_of(found, claim).plans[0].job
+    assert (job.micro_batch, job.seq_len) == (1, int(49 * GIB / (4 * 151936)))
+    short = report(detail="logits.float() asks for 9 GB", measured={"tried_gib": 9}, **setup)
+    assert plans_of(short, claims(short)[0]).plans[0].job.seq_len == 32768
+
+
+def test_a_softmax_that_failed_was_of_eager_attention() -> None:
+    found = report(detail="OOM in the softmax of attention")
+    assert plans_of(found, claims(found)[0]).plans[0].job.attention is Attention.EAGER
+
+
+@pytest.mark.parametrize(
+    ("words", "gib"),
+    [
+        ("Tesla V100-PCIE-32GB", 31.75),
+        ("NVIDIA H100 80GB HBM3", 79.19),
+        ("A100 80GB PCIe", 79.26),
+        ("RTX 4090 24GB", 23.52),
+        ("Titan RTX", 24),
+        ("L20", 48),
+        ("RTX A5000", 24),
+    ],
+)
+def test_memory_that_follows_from_a_cards_name(words: str, gib: float) -> None:
+    for most in (False, True):
+        assert card_of({"gpu": words}, most, [])[1] == pytest.approx(gib * GIB, rel=0.001)
+
+
+def test_cards_between_strokes_are_either() -> None:
+    assert [card_of({"gpu": "A10G/A100"}, most, [])[0].name for most in (False, True)] == ["a100-80g", "a10g-24g"]  # type: ignore[union-attr]
+
+
+def test_a_split_model_holds_its_share_at_least() -> None:
+    """16 x 13 GB / 2 = 104 GB on a card of 80, however it is split; 16 x 6.74 / 2 = 54 may fit."""
+    split = {"parallel": "TP2", "gpus": 2, "stage": None, "framework": "Own"}
+    assert reports.judge(report(model="Llama-2-13B", params_b=13.0, **split))[0] == "right"
+    with pytest.raises(NoPlanError, match="splits the model"):
+        reports.judge(report(**split))
+    with pytest.raises(NoPlanError, match="splits the model"):
+        reports.judge(report("measured", "ran", model="Llama-2-13B", params_b=13.0, **split))
+
+
+# Ways of loading and saving
+
+
+def test_a_state_dict_that_stays_on_the_gpu() -> None:
+    """13B: 16 P / 8 = 24 GiB of states and 4 P = 48 GiB of clones do not fit 40 GB; collected on the host they do."""
+    setup = {"model": "Vicuna-13B", "params_b": 13, "stage": None, "framework": "HF Trainer + FSDP", "gpu_mem_gb": 40}
+    saved = {**report(detail="OOM in state_dict", themes=["save_oom"], **setup), "root_cause": "It is gathered on GPU."}
+    assert reports.judge(saved)[0] == "right"
+    with pytest.raises(NoPlanError, match="while saving"):
+        reports.judge({**saved, "root_cause": "Not seen."})
+    (claim,) = claims(saved)
+    beside, _ = reportadvice.named(saved, claim, *priced(saved, plans_of(saved, claim).plans[0]))
+    assert "state_dict" in beside
+
+
+def test_a_copy_of_the_weights_in_every_process() -> None:
+    """35B: 4 P x 16 = 2,240 GB on a node of 2,000; where a process held 2 P, half of it."""
+    setup = {"model": "MyModel", "params_b": 35, "gpus": 16, "nodes": 1, "stage": None, "framework": "FSDP2"}
+    words = "Each rank peaks at 136 GB; global OOM kill"
+    load = report("host_oom", words, {"per_rank_gb": 136}, host_ram_gb=2000, themes=["load_peak"], **setup)
+    assert reports.judge(load)[0] == "right"
+    half = report("host_oom", words, {"per_rank_gb": 68}, host_ram_gb=2000, themes=["load_peak"], **setup)
+    with pytest.raises(NoPlanError, match="how the weights were loaded"):
+        reports.judge(half)
+
+
+def test_ram_that_is_only_too_little_once_rounded_is_not_enough() -> None:
+    """GPT-J with stage 2's offload: 16 P = 97 GB in 126 GB, and 135 GB once pinned memory is rounded up."""
+    setup = {"model": "GPT-J-6B", "params_b": 6.05, "gpus": 1, "stage": 2, "offload": "cpu", "host_ram_gb": 126}
+    assert reports.judge(report("host_oom", "exit -9 at optimizer-state init", **setup))[0] == "right"
+
+
+# Tables in prose
+
+
+def rows_of(detail: str, **setup: Any) -> list[tuple[bool, tuple[Any, ...]]]:
+    found = claims(report("measured_table", detail, **{"stage": None, "micro_batch": None, "seq_len": None, **setup}))
+    keys = ("params_b", "gpus", "stage", "seq_len", "micro_batch", "grad_ckpt")
+    return [(claim.ran, tuple(claim.setup.get(key) for key in keys)) for claim in found]
+
+
+def test_a_row_takes_over_what_was_said_of_the_same_model() -> None:
+    detail = "Largest micro-batch that ran, e.g. H100-80 x8: 7B seq 65,536 mbs 1 (ckpt), 32,768 mbs 2; 2,048 mbs 6 without ckpt"
+    found = rows_of(f"{detail}; 70B 2,048 mbs 2 on 32 and 8 on 64", model="MPT 125M-70B", params_b=None, grad_ckpt=None)
+    assert found == [
+        (True, (7, 8, None, 65536, 1, "full")),
+        (True, (7, 8, None, 32768, 2, "full")),
+        (True, (7, 8, None, 2048, 6, "none")),
+        (True, (70, 32, None, 2048, 2, None)),
+        (True, (70, 64, None, 2048, 8, None)),
+    ]
+
+
+def test_rows_that_failed_and_rows_that_ran() -> None:
+    detail = "Llama-2-70B (seq 4,096): batch 2 with selective-op AC OOMs, batch 1 fits; batch 2 fits with full AC"
+    found = rows_of(f"{detail}. Llama-3-70B (8,192) batch 1 full AC fits", params_b=None, grad_ckpt=None, gpus=64)
+    assert found == [
+        (False, (70, 64, None, 4096, 2, "selective-op")),
+        (True, (70, 64, None, 4096, 1, "selective-op")),
+        (True, (70, 64, None, 4096, 2, "full")),
+        (True, (70, 64, None, 8192, 1, "full")),
+    ]
+
+
+def test_columns_count_where_a_row_has_as_many_parts() -> None:
+    detail = "1B: 15 GB (DDP), 11.5 (ZeRO-3), 5 (ZeRO-3 + optimizer offload, 6x slower); 2.8B: OOM, OOM, 10.5; 6.9B: 23 GB then OOM"
+    found = rows_of(detail, model="Pythia", params_b=None, grad_ckpt=None, gpus=3)
+    assert [(ran, words[0], words[2]) for ran, words in found] == [
+        (True, 1, "none"),
+        (True, 1, 3),
+        (True, 1, 3),
+        (False, 2.8, "none"),
+        (False, 2.8, 3),
+        (True, 2.8, 3),
+    ]
+    with pytest.raises(NoPlanError, match="no row can be read"):
+        rows_of("figures are in the annex")
+
+
+# Files that are none
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "holds no list"),
+        (b"a: 1", "holds no list"),
+        (b"[1, 2", "no YAML"),
+        (b"\xff\xfe\x00", "no UTF-8"),
+        (b"- &a [*a]\n- {b: 2023-13-45}", "no YAML"),
+        (b"[" * 5000, "no YAML"),
+    ],
+)
+def test_a_file_that_is_none_of_reports_is_one_line(
+    content: bytes, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "reports.yaml"
+    path.write_bytes(content)
+    for flags in ([], ["--json"]):
+        monkeypatch.setattr(sys, "argv", ["reports.py", "--data", str(path), *flags])
+        with pytest.raises(SystemExit, match=why) as stop:
+            reports.main()
+        assert "\n" not in str(stop.value)
+        out = capsys.readouterr().out
+        assert (why in json.loads(out)["error"]) if flags else out == ""
+
+
+def test_items_that_are_no_reports_are_not_answered(tmp_path: Path) -> None:
+    import yaml
+
+    deep: Any = 1
+    for _ in range(30):
+        deep = [deep]
+    odd = [None, 3, "x", [], {}, {"id": {"a": 1}}, {**report(), "id": "X9", "setup": {**SETUP, "gpus": deep}}]
+    odd += [{**report(), "id": "X8", "outcome": {"type": "gpu_oom", "measured": {"gb": [None, "x", float("nan")]}}}]
+    odd += [{**report(), "id": "X7", "setup": {**SETUP, "gpus": list(range(9)), "seq_len": list(range(99))}}]
+    path = tmp_path / "reports.yaml"
+    path.write_text(yaml.safe_dump([*odd, report()]), encoding="utf-8")
+    found = reports.run(path)
+    assert found["reports"] == len(odd) + 1
+    assert found["answered"] + len(found["unanswered"]) == len(odd) + 1
+    why = {one["id"]: one["why"] for one in found["unanswered"]}
+    assert why["#1"] == why["#2"] == why["#3"] == "is no report: not a mapping"
+    assert "too deeply nested" in why["X9"] and "891 settings" in why["X7"]
+    json.dumps(found)
