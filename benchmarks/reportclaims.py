@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from reportmentions import is_about, mentions_batch, mentions_length
+from reportmentions import is_about, mentions_batch, mentions_gpus, mentions_length
 from reporttables import rows
 from reportwords import FAILED, Report, failing_phase, used_bytes
 from rowwords import NoPlanError, section
@@ -86,6 +86,8 @@ def claims(report: Report) -> list[Claim]:
         and not (kind in TOLD and varied)
         and not (kind == "wrong_estimate" and used)
     ):
+        if kind == "mixed" and (own := _own_outcome(_clauses(detail), setup)) is not None:
+            return [Claim(setup=setup, ran=own, on_host=not own and bool(ON_HOST.search(detail.lower())))]
         if kind == "mixed":
             raise NoPlanError("reports runs and failures of one setting")
         raise NoPlanError(f"reports neither a run nor a failure, but: {kind.replace('_', ' ')}")
@@ -153,6 +155,17 @@ def _only_more_failed(parts: list[str], setup: Mapping[str, Any]) -> bool:
     said = {_outcome(part) for part in parts if own(part)}
     failed = [part for part in parts if _outcome(part) == "failed"]
     return said == {"ran"} and any(MORE_OF_IT.search(part) or own(part) is False for part in failed)
+
+
+def _own_outcome(parts: list[str], setup: Mapping[str, Any]) -> bool | None:
+    """What the clauses say of the setting's own numbers, as in "2 GPUs OOM, 8 GPUs train" with 8 in it."""
+    own = (mentions_gpus, mentions_length, mentions_batch)
+    said = {_outcome(part) == "ran" for part in parts if _outcome(part) and _agrees([one(part, setup) for one in own])}
+    return said.pop() if len(said) == 1 else None
+
+
+def _agrees(named: list[bool | None]) -> bool:
+    return True in named and False not in named
 
 
 def _ran_until_then(words: str) -> bool:

@@ -9,11 +9,30 @@ from reporttables import OF_ROW
 from reportwords import UNIT_BYTES, USED, Report
 from rowwords import section
 
-OF_ONE = re.compile(
-    r"(?:z(?P<stage>[0-3])_|(?P<off>off(?:load)?)_|(?P<card>[a-z]+\d+)_)"
-    r"(?:(?:peak|reserved|used|max)_)?(?P<unit>gb|gib|mb|mib)"
+GENERIC = {
+    "peak",
+    "reserved",
+    "used",
+    "max",
+    "mem",
+    "memory",
+    "gpu",
+    "vram",
+    "per",
+    "train",
+    "measured",
+    "actual",
+    "seen",
+}
+"""Words of a key that do not say whose figure it is."""
+NUMBERED = (
+    (r"(?:z|zero|stage)([0-3])", "stage"),
+    (r"(?:g|gpus?|n)(\d+)|(\d+)gpus?", "gpus"),
+    (r"(?:mbs|bs|batch)(\d+)", "micro_batch"),
+    (r"(?:s|seq|len)(\d+)|(\d+)tokens", "seq_len"),
+    (r"b(\d+)|(\d+)b", "params_b"),
 )
-"""Keys of ``measured`` that say whose figure they hold: a card's, a stage's, the offloaded run's."""
+"""Words of a key that hold a setting's number, and its field."""
 
 
 def as_printed(size: float) -> tuple[float, float]:
@@ -29,25 +48,39 @@ def used_by(report: Report, claim: Claim) -> float | None:
     if isinstance(claim.setup.get(OF_ROW), int | float):
         return float(claim.setup[OF_ROW])
     measured, setup = section(report["outcome"], "measured"), report["setup"]
-    found: list[float] = []
+    found: list[tuple[int, float]] = []
     for key, value in measured.items():
-        match = OF_ONE.fullmatch(key)
-        if match is not None and isinstance(value, int | float) and _is_of(match, claim):
-            found.append(value * UNIT_BYTES[match["unit"]])
+        *words, unit = str(key).lower().split("_")
+        own = [word for word in words if word not in GENERIC]
+        usual = isinstance(value, int | float) and not isinstance(value, bool) and unit in UNIT_BYTES
+        if usual and own and all(_is_of(word, claim) for word in own):
+            found.append((len(own), value * UNIT_BYTES[unit]))
         if USED.match(key) and isinstance(value, list):
             lists = [name for name in LISTS if isinstance(setup.get(name), list) and len(setup[name]) == len(value)]
             places = {setup[name].index(claim.setup[name]) for name in lists if claim.setup.get(name) in setup[name]}
-            own = value[places.pop()] if len(places) == 1 else None
-            if isinstance(own, int | float):
-                found.append(own * UNIT_BYTES[key.rpartition("_")[2]])
-    return max(found) if found else None
+            mine = value[places.pop()] if len(places) == 1 else None
+            if isinstance(mine, int | float):
+                found.append((0, mine * UNIT_BYTES[key.rpartition("_")[2]]))
+    return max(found)[1] if found else None
 
 
-def _is_of(match: re.Match[str], claim: Claim) -> bool:
-    """Whether a figure's key names this setting, and no other of the report."""
+def _is_of(word: str, claim: Claim) -> bool:
+    """Whether a word of a figure's key is about this setting: a stage, a card, a batch, the offload, a method."""
     setup = claim.setup
-    if match["stage"] is not None:
-        return str(setup.get("stage")) == match["stage"]
-    if match["off"] is not None:
+    for pattern, field in NUMBERED:
+        match = re.fullmatch(pattern, word)
+        if match is not None:
+            number, own = float(next(one for one in match.groups() if one)), setup.get(field)
+            return isinstance(own, int | float | str) and _near(own, number)
+    if re.fullmatch(r"off(load)?", word):
         return str(setup.get("offload", "none")).lower() != "none"
-    return str(setup.get("gpu", "")).lower().startswith(match["card"])
+    if re.fullmatch(r"[a-z]+\d+|\d{4}", word):
+        return word in str(setup.get("gpu", "")).lower()
+    return word in re.split(r"\W+", str(setup.get("method") or "").lower())
+
+
+def _near(own: float | str, number: float) -> bool:
+    try:
+        return abs(float(own) / number - 1) < 0.05 if number else float(own) == number
+    except ValueError:
+        return False

@@ -18,7 +18,18 @@ from zplan.spec import ModelSpec
 Setup = Mapping[str, Any]
 GUESSES = (0.8, 1.25)
 """Least and most of the size of a model that is a guess, as shares of the guess."""
-CHILDREN = {"vicuna": "llama", "alpaca": "llama", "distill-llama": "llama", "zephyr": "mistral"}
+CHILDREN = {
+    "vicuna": "llama",
+    "alpaca": "llama",
+    "guanaco": "llama",
+    "koala": "llama",
+    "wizardlm": "llama",
+    "tulu": "llama",
+    "distill-llama": "llama",
+    "zephyr": "mistral",
+    "dolly": "pythia",
+    "galactica": "opt",
+}
 """Fine-tunes and the family of their weights, where the name does not hold it."""
 SAME_SIZE = 0.03
 """Up to this difference in P a preset of the same family has a report's architecture."""

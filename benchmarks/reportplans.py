@@ -16,6 +16,7 @@ from reportmodels import A_GUESS, NotPricedError, guessed, model_of
 from rows import optimizer_of
 from rowwords import NoPlanError
 
+from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
 from zplan.memory.optimizers import OPTIMIZERS
 from zplan.spec import (
@@ -40,6 +41,7 @@ MICRO_BATCHES, SEQUENCES, ACCUMULATED = (1, 8), (256, 4096), (1, 2)
 """Least and most memory of what a report may leave out: batches, tokens, micro-steps whose gradients add up."""
 STAGES_THAT_ADD_UP = (1, 2)
 """Of DeepSpeed's stages those that hold more where gradients of several micro-steps add up."""
+KERNEL = "the attention kernel"
 STAGES = (3, 1)
 """Least and most of DeepSpeed's stages that shard."""
 NUMBERS: Mapping[str, float] = {
@@ -98,7 +100,8 @@ def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) ->
     for most in (False, True):
         model = model_of(guessed(setup, most, unsaid), dense=dense)
         cluster = cluster_of(setup, most, on_host, unsaid)
-        plans.append(Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid)))
+        plan = Plan(model=model, cluster=cluster, job=_job(setup, model, cluster, most, unsaid))
+        plans.append(_with_a_table(plan) if KERNEL in unsaid and most else plan)
     words = tuple(dict.fromkeys(unsaid))
     floor = WITH_MORE.search(str(setup.get("model", "")).lower()) is not None
     return Meant(plans=tuple(plans) if words else (plans[0],), unsaid=words, floor=floor)
@@ -109,6 +112,15 @@ def splits(setup: Setup) -> bool:
     keys = ("cp", "tp", "pp", "ep", "sp", "parallel")
     said = any(setup.get(key) not in (None, 1, "1", "none") for key in keys)
     return said or "megatron" in str(setup.get("framework")).lower()
+
+
+def _with_a_table(plan: Plan) -> Plan:
+    """A plan with scores in full where a table tells what they take, else with a kernel that keeps none."""
+    try:
+        estimate(plan)
+    except ZplanError:
+        return replace(plan, job=replace(plan.job, attention=Attention.FLASH))
+    return plan
 
 
 def states_bytes(setup: Setup) -> tuple[int, int]:
@@ -194,7 +206,7 @@ def _job(setup: Setup, model: ModelSpec, cluster: ClusterSpec, most: bool, unsai
         ),
         grad_accum=_grad_accum(setup, engine, stage, most, unsaid),
         checkpointing=_checkpointing(setup, most, unsaid),
-        attention=_attention(setup),
+        attention=_attention(setup, most, unsaid),
         loss=_loss(setup),
         lora=adapters,
         quantize=quantize,
@@ -213,9 +225,14 @@ def _some_engine(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> Setu
     return {**setup, "stage": "none"} if most else {**setup, "stage": 3}
 
 
-def _attention(setup: Setup) -> Attention:
-    """As said; else flash, which a V100 has not."""
-    if re.search(r"\beager\b|\bvanilla\b", str(setup.get("attn", setup.get("attention"))).lower()):
+def _attention(setup: Setup, most: bool, unsaid: list[str]) -> Attention:
+    """As said; else flash, which a V100 has not, or scores in full, as transformers had them before 4.36 unless told."""
+    said = str(setup.get("attn", setup.get("attention")) or "").lower()
+    if re.search(r"\beager\b|\bvanilla\b", said):
+        return Attention.EAGER
+    if not said:
+        unsaid.append(KERNEL)
+    if not said and most:
         return Attention.EAGER
     return Attention.SDPA if "v100" in str(setup.get("gpu", "")).lower() else Attention.FLASH
 
