@@ -24,6 +24,7 @@ from reportfigures import as_printed, used_by
 from reportmodels import model_of
 from reportplans import meant
 from reportsettings import plans_of
+from reportverdicts import judge
 from reportways import priced
 from reportwords import failing_phase, quoted, reached_bytes, used_bytes
 from rowwords import NoPlanError
@@ -299,9 +300,9 @@ def test_deepspeed_without_a_stage_is_any_of_them() -> None:
     assert [plan.job.stage for plan in found.plans] == [3, 1]
     assert "the ZeRO stage" in found.unsaid
     # 16 x 69 GB / 8 at stage 3, 4 x 69 + 12 x 69 / 8 at stage 1: neither fits 80 GB.
-    assert reports.judge(report(model="Llama-2-70B", params_b=69, stage=None))[0] == "right"
+    assert judge(report(model="Llama-2-70B", params_b=69, stage=None))[0] == "right"
     with pytest.raises(NoPlanError, match="the ZeRO stage"):
-        reports.judge(report(model="MyModel", params_b=20, stage=None))
+        judge(report(model="MyModel", params_b=20, stage=None))
 
 
 def test_knobs_by_their_own_names() -> None:
@@ -395,50 +396,50 @@ def test_cards_by_a_reports_words(words: str, memory: int | None, preset: str | 
 
 def test_a_failure_that_does_not_fit_either_way_is_right() -> None:
     # 16 x 70 GB / 8 = 140 GB per card.
-    assert reports.judge(report(model="Llama-2-70B", params_b=69, micro_batch=None, seq_len=None))[0] == "right"
+    assert judge(report(model="Llama-2-70B", params_b=69, micro_batch=None, seq_len=None))[0] == "right"
 
 
 def test_a_failure_that_fits_either_way_is_wrong() -> None:
-    assert reports.judge(report())[0] == "wrong"
+    assert judge(report())[0] == "wrong"
 
 
 def test_a_failure_that_depends_on_what_is_not_said_is_not_answered() -> None:
     with pytest.raises(NoPlanError, match="the micro-batch"):
-        reports.judge(report(micro_batch=None, grad_ckpt=False))
+        judge(report(micro_batch=None, grad_ckpt=False))
 
 
 def test_a_run_is_wrong_only_when_nothing_that_it_can_mean_runs() -> None:
-    assert reports.judge(report("measured", "30 GB", micro_batch=None, seq_len=None, grad_ckpt=None))[0] == "right"
-    assert reports.judge(report("measured", "30 GB", model="Llama-2-70B", params_b=69))[0] == "wrong"
+    assert judge(report("measured", "30 GB", micro_batch=None, seq_len=None, grad_ckpt=None))[0] == "right"
+    assert judge(report("measured", "30 GB", model="Llama-2-70B", params_b=69))[0] == "wrong"
 
 
 def test_a_failure_outside_of_a_step_is_right_only_if_the_step_fails_as_well() -> None:
     with pytest.raises(NoPlanError, match="while saving"):
-        reports.judge(report(themes=["save_oom"]))
-    assert reports.judge(report(themes=["save_oom"], model="Llama-2-70B", params_b=69))[0] == "right"
+        judge(report(themes=["save_oom"]))
+    assert judge(report(themes=["save_oom"], model="Llama-2-70B", params_b=69))[0] == "right"
 
 
 def test_a_setting_that_used_less_than_it_needs_was_another() -> None:
     with pytest.raises(NoPlanError, match="offload"):
-        reports.judge(report(model="Llama-2-70B", params_b=69, measured={"train_gb": 10}))
+        judge(report(model="Llama-2-70B", params_b=69, measured={"train_gb": 10}))
 
 
 def test_host_memory_is_judged_by_the_node() -> None:
     offloaded = {"offload": "optimizer+param cpu", "model": "Llama-2-70B", "params_b": 69}
-    assert reports.judge(report("host_oom", host_ram_gb=800, **offloaded))[0] == "right"
-    assert reports.judge(report("host_oom", host_ram_gb=4000, **offloaded))[0] == "wrong"
+    assert judge(report("host_oom", host_ram_gb=800, **offloaded))[0] == "right"
+    assert judge(report("host_oom", host_ram_gb=4000, **offloaded))[0] == "wrong"
     with pytest.raises(NoPlanError, match="the RAM of a node"):
-        reports.judge(report("host_oom", **offloaded))
+        judge(report("host_oom", **offloaded))
 
 
 def test_which_memory_ran_out_may_not_be_told() -> None:
     """7B with everything offloaded takes 135 GiB of RAM on two ranks (20 P, and pinned buffers rounded up), 3 to 15 per GPU."""
     offloaded = {"gpus": 2, "gpu_mem_gb": 32, "gpu": "V100", "offload": "optimizer+param cpu", "precision": "fp16"}
     with pytest.raises(NoPlanError, match="which memory ran out is not told"):
-        reports.judge(report(**offloaded))
-    assert reports.judge(report(detail="CUDA error: OOM", **offloaded))[0] == "wrong"
-    assert reports.judge(report(measured={"tried_gib": 2.0}, **offloaded))[0] == "wrong"
-    assert reports.judge(report(host_ram_gb=64, **offloaded))[0] == "right"
+        judge(report(**offloaded))
+    assert judge(report(detail="CUDA error: OOM", **offloaded))[0] == "wrong"
+    assert judge(report(measured={"tried_gib": 2.0}, **offloaded))[0] == "wrong"
+    assert judge(report(host_ram_gb=64, **offloaded))[0] == "right"
 
 
 def test_what_lived_when_it_failed_tells_what_is_not_said() -> None:
@@ -451,25 +452,25 @@ def test_what_lived_when_it_failed_tells_what_is_not_said() -> None:
         "grad_ckpt": None,
     }
     with pytest.raises(NoPlanError, match="activation checkpointing"):
-        reports.judge(report(**setup, host_ram_gb=4000))
+        judge(report(**setup, host_ram_gb=4000))
     known = report(measured={"allocated_gib": 74.1, "tried_mib": 272}, **setup, host_ram_gb=4000)
     assert reached_bytes(known) == pytest.approx(74.1 * GIB + 272 * 2**20)
-    assert reports.judge(known)[0] == "right"
+    assert judge(known)[0] == "right"
     unreachable = report(measured={"allocated_gib": 740.0}, **setup, host_ram_gb=4000)
     with pytest.raises(NoPlanError, match="activation checkpointing"):
-        reports.judge(unreachable)
+        judge(unreachable)
 
 
 def test_states_alone_decide_for_models_that_are_not_priced() -> None:
     """16 x 33 GB / 8 = 66 GB of states per card; 16 x 11 / 8 = 22."""
     encoder = {"model": "MyT5", "gpu_mem_gb": 40, "gpu": "A100"}
-    assert reports.judge(report(params_b=33, **encoder))[0] == "right"
+    assert judge(report(params_b=33, **encoder))[0] == "right"
     with pytest.raises(NoPlanError, match="not a decoder alone"):
-        reports.judge(report(params_b=11, **encoder))
+        judge(report(params_b=11, **encoder))
     with pytest.raises(NoPlanError, match="not a decoder alone"):
-        reports.judge(report("measured", "ran", params_b=11, **encoder))
+        judge(report("measured", "ran", params_b=11, **encoder))
     experts = {"model": "Own-MoE-70B-A8B", "params_b": 70}
-    assert reports.judge(report(**experts))[0] == "right"
+    assert judge(report(**experts))[0] == "right"
 
 
 def test_killed_while_nobody_knows_how_weights_were_loaded() -> None:
@@ -482,14 +483,14 @@ def test_killed_while_nobody_knows_how_weights_were_loaded() -> None:
         "gpu_mem_gb": 24,
     }
     with pytest.raises(NoPlanError, match="how the weights were loaded"):
-        reports.judge(report("host_oom", "killed", host_ram_gb=256, **setup))
-    assert reports.judge(report("host_oom", "killed", host_ram_gb=1000, **setup))[0] == "wrong"
-    assert reports.judge(report("host_oom", "killed", host_ram_gb=128, **setup))[0] == "right"
+        judge(report("host_oom", "killed", host_ram_gb=256, **setup))
+    assert judge(report("host_oom", "killed", host_ram_gb=1000, **setup))[0] == "wrong"
+    assert judge(report("host_oom", "killed", host_ram_gb=128, **setup))[0] == "right"
 
 
 def test_a_run_that_used_less_than_its_states_was_another_setting() -> None:
     with pytest.raises(NoPlanError, match="model states alone"):
-        reports.judge(report("measured", "10 GB", {"train_gb": 10}, model="Llama-2-70B", params_b=69))
+        judge(report("measured", "10 GB", {"train_gb": 10}, model="Llama-2-70B", params_b=69))
 
 
 # Advice
@@ -620,11 +621,11 @@ def test_a_run_on_an_unknown_card_was_on_one_that_holds_its_figure() -> None:
     run = report("measured", "13 GB per GPU", {"gb": 13}, offload="optimizer+param cpu", seq_len=512, **setup)
     (claim,) = claims(run)
     assert plans_of(run, claim).plans[0].cluster.gpu_capacity_bytes == pytest.approx(14.57 * GIB, rel=0.01)
-    assert reports.judge(run)[0] == "right"
+    assert judge(run)[0] == "right"
     with pytest.raises(NoPlanError, match="the memory of a card is not known"):
-        reports.judge(report("measured", "13 GB per GPU", {"gb": 13}, **setup))
+        judge(report("measured", "13 GB per GPU", {"gb": 13}, **setup))
     with pytest.raises(NoPlanError, match="the memory of a card is not known"):
-        reports.judge(report("gpu_oom", "OOM", **setup))
+        judge(report("gpu_oom", "OOM", **setup))
 
 
 def test_a_figure_of_the_hosts_is_no_cards() -> None:
@@ -638,7 +639,7 @@ def test_an_engine_that_nobody_names_shards_all_or_nothing() -> None:
     assert "which engine ran" in found.unsaid
     # 16 x 69 GB / 8 do not fit 80 GB sharded, let alone whole.
     nobody = report(model="Llama-2-70B", params_b=69, stage=None, framework="HF Trainer", precision="bf16")
-    assert reports.judge(nobody)[0] == "right"
+    assert judge(nobody)[0] == "right"
 
 
 def test_accumulation_that_nobody_names_adds_gradients_up() -> None:
@@ -687,11 +688,11 @@ def test_cards_between_strokes_are_either() -> None:
 def test_a_split_model_holds_its_share_at_least() -> None:
     """16 x 13 GB / 2 = 104 GB on a card of 80, however it is split; 16 x 6.74 / 2 = 54 may fit."""
     split = {"parallel": "TP2", "gpus": 2, "stage": None, "framework": "Own"}
-    assert reports.judge(report(model="Llama-2-13B", params_b=13.0, **split))[0] == "right"
+    assert judge(report(model="Llama-2-13B", params_b=13.0, **split))[0] == "right"
     with pytest.raises(NoPlanError, match="splits the model"):
-        reports.judge(report(**split))
+        judge(report(**split))
     with pytest.raises(NoPlanError, match="splits the model"):
-        reports.judge(report("measured", "ran", model="Llama-2-13B", params_b=13.0, **split))
+        judge(report("measured", "ran", model="Llama-2-13B", params_b=13.0, **split))
 
 
 # Ways of loading and saving
@@ -701,9 +702,9 @@ def test_a_state_dict_that_stays_on_the_gpu() -> None:
     """13B: 16 P / 8 = 24 GiB of states and 4 P = 48 GiB of clones do not fit 40 GB; collected on the host they do."""
     setup = {"model": "Vicuna-13B", "params_b": 13, "stage": None, "framework": "HF Trainer + FSDP", "gpu_mem_gb": 40}
     saved = {**report(detail="OOM in state_dict", themes=["save_oom"], **setup), "root_cause": "It is gathered on GPU."}
-    assert reports.judge(saved)[0] == "right"
+    assert judge(saved)[0] == "right"
     with pytest.raises(NoPlanError, match="while saving"):
-        reports.judge({**saved, "root_cause": "Not seen."})
+        judge({**saved, "root_cause": "Not seen."})
     (claim,) = claims(saved)
     beside, _ = reportadvice.named(saved, claim, *priced(saved, plans_of(saved, claim).plans[0]))
     assert "state_dict" in beside
@@ -714,16 +715,16 @@ def test_a_copy_of_the_weights_in_every_process() -> None:
     setup = {"model": "MyModel", "params_b": 35, "gpus": 16, "nodes": 1, "stage": None, "framework": "FSDP2"}
     words = "Each rank peaks at 136 GB; global OOM kill"
     load = report("host_oom", words, {"per_rank_gb": 136}, host_ram_gb=2000, themes=["load_peak"], **setup)
-    assert reports.judge(load)[0] == "right"
+    assert judge(load)[0] == "right"
     half = report("host_oom", words, {"per_rank_gb": 68}, host_ram_gb=2000, themes=["load_peak"], **setup)
     with pytest.raises(NoPlanError, match="how the weights were loaded"):
-        reports.judge(half)
+        judge(half)
 
 
 def test_ram_that_is_only_too_little_once_rounded_is_not_enough() -> None:
     """GPT-J with stage 2's offload: 16 P = 97 GB in 126 GB, and 135 GB once pinned memory is rounded up."""
     setup = {"model": "GPT-J-6B", "params_b": 6.05, "gpus": 1, "stage": 2, "offload": "cpu", "host_ram_gb": 126}
-    assert reports.judge(report("host_oom", "exit -9 at optimizer-state init", **setup))[0] == "right"
+    assert judge(report("host_oom", "exit -9 at optimizer-state init", **setup))[0] == "right"
 
 
 # Tables in prose
