@@ -186,13 +186,13 @@ def _adapters(setup: Setup) -> tuple[Lora | None, Quantize | None]:
     method = str(setup.get("method") or "").lower()
     named = re.search(r"q?lora\b", str(setup.get("model", "")).lower())
     method = method or (named[0] if named else "")
-    first = re.match(r"(q?lora)\b(?!/)", method)
-    method = first[1] if first is not None else method
-    if method not in ("lora", "qlora"):
-        if "lora" in method:
-            raise NoPlanError(f"method {method} is several")
+    kinds = set(re.findall(r"\bq?lora\b", method))
+    if not kinds:
         return None, None
-    return Lora(rank=16), Quantize.NF4 if method == "qlora" else None
+    if len(kinds) > 1 or re.search(r"\bfull\b|/", method):
+        raise NoPlanError(f"method {method} is several")
+    eight = re.search(r"\bint8\b|\b8-?bit\b", method) is not None
+    return Lora(rank=16), Quantize.INT8 if eight else Quantize.NF4 if kinds == {"qlora"} else None
 
 
 def _precision(

@@ -148,8 +148,10 @@ def test_methods_are_told_apart() -> None:
     found = claims(report("mixed", detail, method=["full", "lora", "qlora"], offload="cpu"))
     assert [(claim.ran, claim.setup["method"]) for claim in found] == [(False, "full"), (True, "lora"), (True, "qlora")]
     assert meant({**SETUP, "method": "qlora + kbit prep"}).plans[0].job.quantize is Quantize.NF4
-    with pytest.raises(NoPlanError, match="is several"):
-        meant({**SETUP, "method": "qlora/lora"})
+    assert meant({**SETUP, "method": "int8 lora"}).plans[0].job.quantize is Quantize.INT8
+    for several in ("qlora/lora", "full and lora"):
+        with pytest.raises(NoPlanError, match="is several"):
+            meant({**SETUP, "method": several})
 
 
 def test_no_failure_is_no_failure() -> None:
