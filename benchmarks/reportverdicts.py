@@ -65,7 +65,7 @@ def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]
         least = [_priced(plan, way) for plan in found.plans for way in ways(report, plan, phases)]
         if all(one.verdict == "oom" for one in least):
             return True, why, results
-        raise NoPlanError(because + (" (done as today's libraries do it, that fits)" if phases else ""))
+        raise NoPlanError(because + _how(least, phases))
     good = [verdict != "fits" for verdict in verdicts]
     if all(good):
         return True, why, results
@@ -77,6 +77,15 @@ def judge_claim(report: Report, claim: Claim) -> tuple[bool, str, list[Estimate]
         raise NoPlanError(f"depends on what the report does not give: {', '.join(found.unsaid)}")
     _check_which_memory(report, found, results)
     return False, why, results
+
+
+def _how(found: Sequence[Estimate], phases: tuple[str, ...]) -> str:
+    """In which ways a phase fits."""
+    if not phases:
+        return ""
+    if any(one.verdict == "oom" for one in found):
+        return " (in some of the ways in which it can have run it fits)"
+    return " (done as today's libraries do it, that fits)"
 
 
 def _priced(plan: Plan, way: Beyond) -> Estimate:
