@@ -39,6 +39,8 @@ STAGE = re.compile(r"\s*(?:zero|z|stage)?[- ]?([0-3])\s*(?:[+,(]?\s*(?:cpu |with
 ONLY_DEEPSPEED = re.compile(r"^(?!.*(fsdp|infinity)).*deepspeed")
 DOUBTED = re.compile(r"\(?\b(reported|claimed|supposedly)\b\)?")
 """An offload that somebody reports, and whoever wrote the report down does not vouch for."""
+NO_FLASH = re.compile(r"v100|\bt4\b|20[678]0|titan (rtx|v|xp)|p100|\bp40\b|1080|rtx [68]000(?! ada)")
+"""Cards before compute capability 8.0: torch's sdpa has no flash kernel there."""
 HUGGING_FACE = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|swift|axolotl|accelerate|xtuner|\btrl\b")
 """Frameworks that hand DeepSpeed's config over with the bucket sizes that transformers fills in for ``auto``."""
 CASTS_TO_FP32 = re.compile(r"\bhf\b|trainer|transformers|llama-?factory|accelerate|axolotl|composer")
@@ -89,7 +91,7 @@ def _some_engine(setup: Setup, gpus: int, most: bool, unsaid: list[str]) -> Setu
 
 
 def _attention(setup: Setup, most: bool, unsaid: list[str]) -> Attention:
-    """As said; else flash, which a V100 has not, or scores in full, as transformers had them before 4.36 unless told."""
+    """As said; else flash, which cards before Ampere have not, or scores in full, as transformers had them before 4.36."""
     said = str(setup.get("attn", setup.get("attention")) or "").lower()
     if re.search(r"\beager\b|\bvanilla\b", said):
         return Attention.EAGER
@@ -97,7 +99,7 @@ def _attention(setup: Setup, most: bool, unsaid: list[str]) -> Attention:
         unsaid.append(KERNEL)
     if not said and most:
         return Attention.EAGER
-    return Attention.SDPA if "v100" in str(setup.get("gpu", "")).lower() else Attention.FLASH
+    return Attention.MATH if NO_FLASH.search(str(setup.get("gpu", "")).lower()) else Attention.FLASH
 
 
 def _loss(setup: Setup) -> Loss:

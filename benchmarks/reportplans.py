@@ -21,6 +21,11 @@ from zplan.memory.estimate import estimate
 from zplan.spec import Attention, Offload, Plan
 
 Setup = Mapping[str, Any]
+FALLBACKS = {
+    Attention.EAGER: (Attention.MATH, Attention.FLASH),
+    Attention.MATH: (Attention.SDPA,),
+}
+"""Kernels without a table -> those that keep no more."""
 NUMBERS: Mapping[str, float] = {
     "gpus": 1e5,
     "nodes": 1e5,
@@ -70,7 +75,7 @@ def meant(setup: Setup, *, on_host: bool = False, states_alone: bool = False) ->
         model = model_of(guessed(setup, most, unsaid), dense=dense)
         cluster = cluster_of(setup, most, on_host, unsaid)
         plan = Plan(model=model, cluster=cluster, job=job_of(setup, model, cluster, most, unsaid))
-        plans.append(_with_a_table(plan) if KERNEL in unsaid and most else plan)
+        plans.append(_with_a_table(plan) if KERNEL in unsaid and not dense else plan)
     words = tuple(dict.fromkeys(unsaid))
     floor = WITH_MORE.search(str(setup.get("model", "")).lower()) is not None
     return Meant(plans=tuple(plans) if words else (plans[0],), unsaid=words, floor=floor)
@@ -84,11 +89,14 @@ def splits(setup: Setup) -> bool:
 
 
 def _with_a_table(plan: Plan) -> Plan:
-    """A plan with scores in full where a table tells what they take, else with a kernel that keeps none."""
-    try:
-        estimate(plan)
-    except ZplanError:
-        return replace(plan, job=replace(plan.job, attention=Attention.FLASH))
+    """A plan with the kernel that it has where a table tells what that takes, else with the next that keeps less."""
+    for kernel in (plan.job.attention, *FALLBACKS.get(plan.job.attention, ())):
+        changed = replace(plan, job=replace(plan.job, attention=kernel))
+        try:
+            estimate(changed)
+        except ZplanError:
+            continue
+        return changed
     return plan
 
 

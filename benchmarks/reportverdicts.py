@@ -83,8 +83,8 @@ def _how(found: Sequence[Estimate], phases: tuple[str, ...]) -> str:
     """In which ways a phase fits."""
     if not phases:
         return ""
-    if any(one.verdict == "oom" for one in found):
-        return " (in some of the ways in which it can have run it fits)"
+    if "save" in phases and found[0].verdict != "oom" and any(one.verdict == "oom" for one in found[1:2]):
+        return " (collected on the host, as today's libraries do it, that fits; left on every GPU it does not)"
     return " (done as today's libraries do it, that fits)"
 
 

@@ -675,7 +675,7 @@ def test_a_softmax_that_failed_was_of_eager_attention() -> None:
         ("RTX 4090 24GB", 23.52),
         ("Titan RTX", 24),
         ("L20", 48),
-        ("RTX A5000", 24),
+        ("RTX A4500", 20),
     ],
 )
 def test_memory_that_follows_from_a_cards_name(words: str, gib: float) -> None:
