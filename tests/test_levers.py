@@ -15,7 +15,7 @@ from zplan.inputs.presets import load_model
 from zplan.memory.beyond import with_phases
 from zplan.memory.estimate import estimate
 from zplan.spec import Beyond, Checkpointing, DeepSpeedOptions, Engine, Job, Offload, Plan
-from zplan.units import GIB
+from zplan.units import GIB, format_size
 
 MODEL = load_model("llama-2-7b")
 
@@ -203,6 +203,8 @@ def test_shards_save_what_a_whole_state_dict_takes(engine: Engine) -> None:
     sharded = with_phases(estimate(plan), Beyond(phases=("save",), full_state_dict=False))
     assert lever.needs_bytes == sharded.runtime.device_high_bytes
     assert lever.saves_bytes == before.runtime.device_high_bytes - sharded.runtime.device_high_bytes > 0
+    (note,) = before.beyond[0].notes
+    assert "--state-dict sharded takes" in note and format_size(before.phases["save"] - sharded.phases["save"]) in note
     assert "state_dict" not in _by_name(levers(plan, sharded, Beyond(phases=("save",), full_state_dict=False)))
 
 

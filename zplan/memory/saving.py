@@ -21,6 +21,7 @@ from zplan.memory.states import state_sizes
 from zplan.memory.terms import about_state
 from zplan.memory.weights import WholeModel, largest_module_bytes, whole_model
 from zplan.spec import Beyond, Engine, Job, Offload, Plan
+from zplan.units import format_size
 
 SAVE = "save"
 SHARD_FILE_BYTES = 50 * 10**9
@@ -83,14 +84,18 @@ def saving(estimate: Estimate, beyond: Beyond, host_node_bytes: int) -> PhaseNee
     most = max(on_host, key=lambda held: held.size * _copies(plan, held))
     mine = max(on_host, key=lambda held: held.size if held.everywhere or plan.job.rank == 0 else 0)
     host = _host(estimate, mine, most, host_node_bytes)
-    return PhaseNeed(SAVE, gpu, host, _notes(plan.job, full, kept))
+    if not kept:
+        return PhaseNeed(SAVE, gpu, host, _notes(plan.job, full))
+    least = max(held.size for held in _candidates(plan, False)[0])
+    less = format_size(max(held.size for held in on_gpu) - least)
+    note = f"saving: the whole model left on every GPU (--state-dict full-gpu); --state-dict sharded takes {less} less there"
+    return PhaseNeed(SAVE, gpu, host, (note,))
 
 
-def _notes(job: Job, full: bool, kept: bool) -> tuple[str, ...]:
+def _notes(job: Job, full: bool) -> tuple[str, ...]:
     if job.engine in (Engine.DDP, Engine.SINGLE) or (job.engine is Engine.DEEPSPEED and job.stage < 3):
         return ()
     kind = "the whole model collected on rank 0" if full else "every rank writes its shard"
-    kind = "the whole model left on every GPU" if kept else kind
     return (f"saving: {kind} (--state-dict)",)
 
 
