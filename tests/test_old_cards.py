@@ -155,3 +155,13 @@ def test_the_spelt_out_kernel_is_torchs_own() -> None:
     assert torch.equal(own, theirs)
     gradients = (torch.autograd.grad(out.float().square().sum(), inputs) for out in (own, theirs))
     assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))
+
+
+def test_a_card_with_flash_attention_is_a_way_out(command: Command) -> None:
+    words = ("--model", "llama-3-8b", "--gpus", "1", "--gpu", "t4", "--engine", "single", "--seq-len", "8192")
+    code, out, err = command.run("recommend", *words, "--lora", "16", "--quantize", "nf4", "--json")
+    assert code == 3, err
+    ways = {way["name"]: way for way in json.loads(out)["if_nothing_fits"]["ways"]}
+    assert ways["flash_attention"]["fits"]
+    # 13 bytes for each of 8192^2 scores of 32 heads go: 26 GiB.
+    assert ways["gpu_mem"]["value"] - ways["flash_attention"]["value"] > 13 * 32 * 8192**2

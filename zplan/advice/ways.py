@@ -11,7 +11,7 @@ from zplan.advice.outcome import Priced, fits
 from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
 from zplan.advice.space import CPU_OPTIMIZERS, Question
 from zplan.memory.verdict import peak_per_node_bytes
-from zplan.spec import Engine, Lora, Loss, Offload, Precision, Quantize
+from zplan.spec import Attention, Engine, Lora, Loss, Offload, Precision, Quantize
 
 
 class WayOut(NamedTuple):
@@ -145,18 +145,10 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
                 fits=least,
                 value=need,
             )
-    larger = replace(question, base=replace(base, cluster=replace(cluster, gpu_capacity_bytes=2**60)))
-    possible = [one for one in leanest_or_none(larger) if fits(one.memory)]
-    if possible:
-        least = min(possible, key=lambda one: one.high_bytes)
-        gib = -(-least.high_bytes // 2**30)
-        yield WayOut(
-            name="gpu_mem",
-            change=f"cards with {gib} GiB",
-            flags=f"--gpu-mem {gib}GiB",
-            fits=least,
-            value=least.high_bytes,
-        )
+    if base.job.attention is Attention.MATH and cluster.gpu is not None:
+        flash = replace(base, job=replace(base.job, attention=Attention.FLASH))
+        yield _larger(replace(question, base=flash), "flash_attention", " and flash attention", "instead of --gpu")
+    yield _larger(question, "gpu_mem", "", "")
     alone = base.job.engine in (Engine.DDP, Engine.SINGLE)  # more of what holds everything on each card is no help
     sharded = (
         replace(question, base=replace(base, job=replace(base.job, engine=Engine.DEEPSPEED))) if alone else question
@@ -166,6 +158,19 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
         gpus, fitting_plan = count
         flags = f"--gpus {gpus}" + (" --engine deepspeed" if alone else "")
         yield WayOut(name="gpus", change=f"{gpus} GPUs", flags=flags, fits=fitting_plan, value=gpus)
+
+
+def _larger(question: Question, name: str, also: str, instead: str) -> WayOut | None:
+    """Cards of any size: the least that something fits on."""
+    base = question.base
+    larger = replace(question, base=replace(base, cluster=replace(base.cluster, gpu_capacity_bytes=2**60)))
+    possible = [one for one in leanest_or_none(larger) if fits(one.memory)]
+    if not possible:
+        return None
+    least = min(possible, key=lambda one: one.high_bytes)
+    gib = -(-least.high_bytes // 2**30)
+    flags = f"--gpu-mem {gib}GiB {instead}".strip()
+    return WayOut(name=name, change=f"cards with {gib} GiB{also}", flags=flags, fits=least, value=least.high_bytes)
 
 
 def host_need(priced: Priced) -> int:
