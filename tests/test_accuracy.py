@@ -42,7 +42,7 @@ def test_the_peak_as_far_as_it_has_come(report: dict[str, Any]) -> None:
     assert report["peak"]["bias"] > -1e-6
 
 
-APART = ("fresh.jsonl", "fresh2.jsonl", "fresh3.jsonl")
+APART = ("fresh.jsonl", "fresh2.jsonl", "fresh3.jsonl", "old_cards.jsonl")
 
 
 @pytest.mark.parametrize("name", ["grid.jsonl", *APART])
