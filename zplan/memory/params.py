@@ -141,3 +141,14 @@ def keeps_fp32_adapters(job: Job) -> bool:
     Without ``zero.Init`` the engine casts the whole module first (``engine.py``, ``_configure_distributed_model``).
     """
     return job.lora is not None and job.offload is not Offload.ALL and job.zero_init is not False
+
+
+def buffer_bytes(model: ModelSpec) -> int:
+    """What a model's code keeps beside its weights, whole on every rank from the start.
+
+    Formula: GPT-BigCode has a causal mask of n x n bytes for the n positions that it was made for, whichever kernel runs; all
+    others have a few kilobytes, which are left out.
+    Source: transformers ``modeling_gpt_bigcode.py`` (``GPTBigCodeModel``, buffer ``bias``).
+    """
+    code = model.block_kinds[0].implementation.partition("+")[0].partition(":")[0]
+    return model.max_seq_len**2 if code == "gpt_bigcode" else 0

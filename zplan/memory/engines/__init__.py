@@ -10,8 +10,9 @@ from zplan.memory.engines.walk import GradOrders
 from zplan.memory.engines.zero0 import zero0_memory
 from zplan.memory.engines.zero3 import zero3_memory
 from zplan.memory.engines.zero12 import zero12_memory
+from zplan.memory.moments import TermKey
 from zplan.memory.optimizers import OptimizerSpec, optimizer_spec
-from zplan.memory.params import Layout, layout
+from zplan.memory.params import Layout, buffer_bytes, layout
 from zplan.memory.sharding import share
 from zplan.spec import Engine, Job, ModelSpec
 
@@ -29,9 +30,14 @@ def engine_memory(model: ModelSpec, job: Job, orders: GradOrders, ranks: int, ra
         rank: Whose memory.
     """
     groups = layout(model, job.lora)
-    if job.lora is None and job.quantize is None:
-        return _memory(groups, job, orders, ranks, rank)
-    return _with_frozen(groups, job, orders, ranks, rank)
+    plain = job.lora is None and job.quantize is None
+    memory = (_memory if plain else _with_frozen)(groups, job, orders, ranks, rank)
+    buffers = buffer_bytes(model)
+    if not buffers:
+        return memory
+    from zplan.memory.renamed import renamed
+
+    return renamed(memory, lambda name, old: {**old, TermKey.PARAMS: old.get(TermKey.PARAMS, 0) + buffers})
 
 
 def _with_frozen(groups: Layout, job: Job, orders: GradOrders, ranks: int, rank: int) -> EngineMemory:
