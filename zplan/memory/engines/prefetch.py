@@ -82,8 +82,8 @@ class Coordinator:
         """Modules whose backward has begun and not ended, in the order in which they began."""
         self.again: dict[tuple[int, int], list[int]] = {}
         """Frozen tensors by the module whose backward made them be gathered for recomputation."""
-        self.fetching = 0
-        """The most bytes while a module's own tensors were copied out of their buffers; 0 after a release."""
+        self.copying: Sequence[int] = ()
+        """Bytes each time that a module's own tensors were copied out of their buffer; none after a release."""
         self.step = self.position = 0
         self.queue: list[tuple[int, int]] = []
         self.uses: dict[int, list[int]] = {}
@@ -93,6 +93,11 @@ class Coordinator:
         for step in trace:
             if step.op.begins:
                 self._record(step)
+
+    @property
+    def fetching(self) -> int:
+        """The most bytes while a module's own tensors were copied out of their buffers; 0 after a release."""
+        return max(self.copying, default=0)
 
     def _record(self, step: Step) -> None:
         number, op = len(self.walked) - 1, step.op
@@ -126,13 +131,13 @@ class Coordinator:
         if not group.used:
             group.used = True
             self.bytes += group.flat
-            self.fetching = max(self.fetching, self.bytes)
+            self.copying = (*self.copying, self.bytes)
         if not group.left:
             self.bytes -= group.flat
 
     def fetch(self, step: Step) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
-        self.fetching = 0
+        self.copying = ()
         if step.backward and not step.op.again:
             self.running.setdefault(step.module)
         if step.own:
@@ -193,7 +198,7 @@ class Coordinator:
     def release(self, step: Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
         op, module, own, ended = step.op, step.module, step.own, step.backward and not step.op.again
-        self.fetching = 0
+        self.copying = ()
         if not own and not ended:
             return
         free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]
