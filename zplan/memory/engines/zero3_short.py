@@ -23,8 +23,8 @@ from zplan.spec import DeepSpeedOptions
 
 LONGEST_PERIOD = 8
 """Layers: no architecture alternates over more."""
-SETTLING = 2
-"""Layers beyond those that the coordinator reaches over, in whole stretches: in them it settles into its rhythm."""
+SETTLING = (2, 2, 1)
+"""Stretches beyond those that the coordinator reaches over, in which it settles into its rhythm: of one layer, two, or more."""
 
 
 class Short(NamedTuple):
@@ -49,7 +49,7 @@ def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> 
             continue
         numel = sum(groups.kinds[groups.layers[lead + i]].numel for i in range(period))
         reach = options.max_reuse_distance + options.max_live_parameters
-        removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + -(-SETTLING // period))
+        removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + SETTLING[min(period, 3) - 1])
         if 3 * removed * period >= len(layers) and (best is None or removed * period > best.removed):
             rest = slice(lead, len(layers) - removed * period)
             kept = orders._replace(layers=(*layers[:lead], *layers[rest]))
