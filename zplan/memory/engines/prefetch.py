@@ -190,10 +190,9 @@ class Coordinator:
             calls = (self.around.get(piece, []) for piece in (-1, step.number))
             around = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
             return bool(around) and self.deep[min(around)] - self.deep[now] < limit
-        for following in self.uses[place]:
-            if following >= now:
-                return self.walked[following] - self.walked[now] < limit
-        return False
+        uses = self.uses[place]
+        at = bisect_left(uses, now)
+        return at < len(uses) and self.walked[uses[at]] - self.walked[now] < limit
 
     def release(self, step: Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""

@@ -163,6 +163,9 @@ class PieceLevels:
         self._before = 0
         self._running: tuple[str, ...] = ()
         """States of modules that run backward, and are not computed again."""
+        self._counted: tuple[bool, int, bool] | None = None
+        """Where code outside of modules with matrices was counted last, if nothing was since: as long as it is there and what is
+        gathered stays the same, it need not be counted again."""
 
     def add(self, step: Step, size: int, fetching: int = 0) -> None:
         """Counts what is held from one call to the next.
@@ -173,6 +176,8 @@ class PieceLevels:
             fetching: The most bytes while the call's own tensors were copied out of the buffers that they were gathered in.
         """
         backward, number, op = step.backward, step.number - 1, step.op
+        if size == self._before and fetching <= size and not op.keys and self._counted == (backward, number, op.again):
+            return
         piece = self._pieces.get((backward, number))
         if piece is None:
             piece = self._pieces[backward, number] = _Piece(self.found.setdefault((backward, number), {"": 0}))
@@ -196,6 +201,7 @@ class PieceLevels:
             # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
             self._add_modules(piece, names, step, size, size if apart else max(size, before, fetching))
             if not op.leaf:
+                self._counted = None
                 return
         # Code outside of modules with matrices.
         _raise(states, piece.last, size)
@@ -203,6 +209,8 @@ class PieceLevels:
             states[""] = size
         if piece.later and not op.again and states.get(LATER, -1) < size:
             states[LATER] = size
+        # In backward a call may also bring the piece's first gradient, or end a module that was recomputed in between.
+        self._counted = None if own and (piece.later < 2 or self._running) else (backward, number, op.again)
 
     def _add_modules(self, piece: _Piece, names: _Names, step: Step, size: int, around: int) -> None:
         """Counts what is there while modules with matrices run that begin now."""
@@ -236,12 +244,23 @@ def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
             levels = made[id(states)] = {module: gathered(size) for module, size in states.items()}
         return levels
 
-    points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
-    for index, variant in enumerate(orders.layers):
-        for module, value in levels(index).items():
-            points[variant].setdefault(module, []).append((index, value))
-    blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
+    blocks = []
+    for variant in range(len(orders.variants)):
+        indices = tuple([index for index, one in enumerate(orders.layers) if one == variant])
+        blocks.append(_columns(indices, [levels(index) for index in indices]))
     return Track("module", levels(-1), tuple(blocks), levels(len(orders.layers)))
+
+
+def _columns(indices: tuple[int, ...], layers: Sequence[dict[StateKey, Level]]) -> dict[StateKey, LayerLevels]:
+    """The levels of each state over some layers, which need not all have all states."""
+    first = layers[0]
+    if all(one.keys() == first.keys() for one in {id(one): one for one in layers}.values()):
+        return {state: LayerLevels(indices, tuple([one[state] for one in layers])) for state in first}
+    points: dict[StateKey, list[tuple[int, Level]]] = {}
+    for index, one in zip(indices, layers, strict=True):
+        for state, value in one.items():
+            points.setdefault(state, []).append((index, value))
+    return {state: layer_levels(found) for state, found in points.items()}
 
 
 SAVES_WEIGHT_VIEWS = frozenset({"falcon"})

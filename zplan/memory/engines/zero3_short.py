@@ -70,7 +70,8 @@ class Watched(Coordinator):
     def _used_again(self, place: int, step: Step) -> bool:
         again = super()._used_again(place, step)
         if again:
-            self.kept_for.append((self.step, next(use for use in self.uses[place] if use >= self.step)))
+            uses = self.uses[place]
+            self.kept_for.append((self.step, uses[bisect_left(uses, self.step)]))
         return again
 
 
