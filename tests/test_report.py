@@ -216,7 +216,7 @@ def _hostile(report: Report) -> Report:
         label=HOSTILE,
         chosen_because=HOSTILE,
         terms=tuple(
-            replace(term, key=HOSTILE, formula=HOSTILE, with_numbers=HOSTILE, source=HOSTILE, how_to_shrink=HOSTILE)
+            term._replace(key=HOSTILE, formula=HOSTILE, with_numbers=HOSTILE, source=HOSTILE, how_to_shrink=HOSTILE)
             for term in report.terms
         ),
         symbols={HOSTILE: 1},

@@ -54,7 +54,7 @@ def test_matmul_flops_are_six_per_parameter_and_eight_with_recomputation() -> No
     # 6,607,077,376 in matmuls, head included. 6 FLOPs each per token, and 2 more for the blocks with recomputation.
     weights = 6_738_415_616 - 131_072_000 - 266_240
     shape = work.model_shape(MODEL, None)
-    assert sum(m.fan_in * m.fan_out * m.count for m in shape.matmuls) == weights
+    assert sum(m.fan_in * m.fan_out * m.times for m in shape.matmuls) == weights
     tokens = 2 * 2048
     time, again = (step_time(_plan(micro_batch=2, checkpointing=one)) for one in (Checkpointing(), FULL))
     assert time is not None

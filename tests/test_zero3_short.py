@@ -55,13 +55,14 @@ def short_of(model: ModelSpec, job: Job, chunks: int = 1) -> Levels | None:
     """Levels of the short model's replay, where it stands for the whole."""
     groups, orders = layout(model, job.lora), grad_orders(model, job_facts(job).code)
     short = shortened(groups, orders, job.deepspeed)
-    return short and zero3_gather._replayed_short(short, job.deepspeed, 2, 4, chunks)
+    seen = short and zero3_gather._replayed_short(short, job.deepspeed, chunks)
+    return seen and zero3_gather.levels_of(seen, 2, 4)
 
 
 def whole_of(model: ModelSpec, job: Job, chunks: int = 1) -> Levels:
     """Levels of all layers' replay."""
     groups, orders = layout(model, job.lora), grad_orders(model, job_facts(job).code)
-    return zero3_gather._replayed(groups, orders, job.deepspeed, 2, 4, chunks)
+    return zero3_gather.levels_of(zero3_gather._replayed(groups, orders, job.deepspeed, chunks), 2, 4)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -58,7 +58,7 @@ def _matmul_seconds(shape: work.Shape, tokens: int, recomputed: float, flops: fl
     seconds = total = repeated = 0.0
     for matmul in shape.matmuls:
         rows = tokens * matmul.token_share
-        once = 2.0 * rows * matmul.fan_in * matmul.fan_out * matmul.count
+        once = 2.0 * rows * matmul.fan_in * matmul.fan_out * matmul.times
         passes = 3 if matmul.trainable else 2
         total += once * passes
         again = recomputed if matmul.in_block else 0.0

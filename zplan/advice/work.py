@@ -6,7 +6,6 @@ size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -87,13 +86,12 @@ class Kernels(NamedTuple):
 PLAIN = Kernels()
 
 
-@dataclass(frozen=True, slots=True)
-class Matmul:
+class Matmul(NamedTuple):
     """All matmuls of one shape: x (T x fan_in) times a weight (fan_in x fan_out)."""
 
     fan_in: int
     fan_out: int
-    count: float
+    times: float
     """How many per forward pass."""
     token_share: float
     """Share of the tokens that each one sees (routed experts see few)."""
@@ -163,7 +161,7 @@ def model_shape(model: ModelSpec, lora: Lora | None) -> Shape:
 
 def linears(shape: Shape) -> float:
     """Linear layers in all blocks."""
-    return sum(matmul.count for matmul in shape.matmuls if matmul.in_block)
+    return sum(matmul.times for matmul in shape.matmuls if matmul.in_block)
 
 
 def _per_head(model: ModelSpec, width: int) -> int:

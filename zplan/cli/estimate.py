@@ -72,7 +72,7 @@ def estimate(
     if output.fail_if_oom and wanted.plans[0].cluster.gpu_capacity_bytes is None:
         raise ZplanError("--fail-if-oom needs to know how much memory a card has", "add --gpu-mem 80 or --gpu a100-80g")
     estimates = [price(one, worst_rank=wanted.worst_rank, beyond=beyond) for one in wanted.plans]
-    wanted = replace(wanted, assumptions=with_notes(wanted.assumptions, estimates))
+    wanted = wanted._replace(assumptions=with_notes(wanted.assumptions, estimates))
     times = [time_of(one) for one in wanted.plans]
     if output.json:
         _print_json(estimates, times, wanted)

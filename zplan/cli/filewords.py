@@ -82,9 +82,9 @@ def with_planfile(options: PlanOptions, path: str) -> tuple[PlanSet, PlanOptions
         keys = ds_reading(found.ds, model=request.model, gpus=request.cluster.gpus, base=_base(request)).job[
             "deepspeed"
         ]
-        request = replace(request, deepspeed=keys)  # type: ignore[arg-type]
+        request = request._replace(deepspeed=keys)  # type: ignore[arg-type]
     wanted = plans_of(request)
-    return replace(wanted, assumptions=(*notes, *found.notes, *wanted.assumptions)), merged
+    return wanted._replace(assumptions=(*notes, *found.notes, *wanted.assumptions)), merged
 
 
 def _base(request: Request) -> Job:
@@ -135,7 +135,7 @@ def _completed(request: Request, reading: DsReading, typed: PlanOptions, source:
     # The rules refuse a format that the card lacks and an hpZ that does not divide: a lint's business, not theirs.
     kept = {name: None for name in ("precision", "hpz") if name in decided}
     words = replace(completed, **kept)  # type: ignore[arg-type]
-    return replace(request, words=words, deepspeed=keys, notes=(*notes, *request.notes))
+    return request._replace(words=words, deepspeed=keys, notes=(*notes, *request.notes))
 
 
 def _only(wanted: PlanSet, file: FileWords, notes: list[str], reading: DsReading | None) -> FilePlan:

@@ -146,7 +146,7 @@ def _checked(request: Request | ZplanError, axes: Sequence[TypedAxis], at: Seque
     for axis, index in zip(axes, at, strict=True):
         changes.update(axis.changes[index])
     try:
-        return plans_of(replace(request, words=replace(request.words, **changes))).plans[0]  # type: ignore[arg-type]
+        return plans_of(request._replace(words=replace(request.words, **changes))).plans[0]  # type: ignore[arg-type]
     except ZplanError as error:
         return error
 

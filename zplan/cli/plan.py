@@ -6,8 +6,9 @@ Every verb that needs a plan calls :func:`build_plans`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
+from typing import NamedTuple
 
 from zplan.cli.options import PlanOptions
 from zplan.cli.parse import (
@@ -62,8 +63,7 @@ Completion = Callable[[JobWords, Job, ModelSpec, int], tuple[JobWords, DeepSpeed
 """What was said, the job that this makes, the model and the GPUs -> completed words, DeepSpeed's keys, and notes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanSet:
+class PlanSet(NamedTuple):
     """The plans that were asked for, side by side."""
 
     plans: tuple[Plan, ...]
@@ -73,8 +73,7 @@ class PlanSet:
     """Each plan is wanted for the rank that holds most, which only its estimate knows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What was asked, read and completed by files, before it is checked and spread over stages."""
 
     words: JobWords

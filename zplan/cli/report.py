@@ -141,7 +141,7 @@ def _side_by_side(options: PlanOptions, wanted: PlanSet) -> PlanSet:
     asked = wanted.plans[0]
     others = [one for one in everything.plans if _key(one) != _key(asked)]
     plans = sorted([*others, asked], key=_key)
-    return replace(wanted, plans=tuple(plans))
+    return wanted._replace(plans=tuple(plans))
 
 
 def _key(plan: "Plan") -> tuple[int, int, int]:

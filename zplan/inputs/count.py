@@ -9,9 +9,10 @@ it is and how far its own size is from the count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from types import MappingProxyType
+from typing import NamedTuple
 
 from zplan.inputs.hf import read_config
 from zplan.spec import ModelSpec
@@ -22,8 +23,7 @@ NOTICEABLE = 0.1
 """From this difference on the note says which way the activations err."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(NamedTuple):
     """A published dense decoder."""
 
     name: str

@@ -131,7 +131,7 @@ def _varied(shape: Shape, ending: str) -> Shape:
     if not ending:
         return shape
     kinds = tuple(replace(kind, implementation=kind.implementation + ending) for kind in shape.block_kinds)
-    return replace(shape, block_kinds=kinds)
+    return shape._replace(block_kinds=kinds)
 
 
 def _rotated(shape: Shape, width: int | None) -> Shape:
@@ -139,7 +139,7 @@ def _rotated(shape: Shape, width: int | None) -> Shape:
     if width is None:
         return shape
     kinds = tuple(replace(kind, dims=(*kind.dims, ("e", width))) for kind in shape.block_kinds)
-    return replace(shape, block_kinds=kinds)
+    return shape._replace(block_kinds=kinds)
 
 
 def _family(model_type: str) -> Family:

@@ -15,9 +15,9 @@ _INT = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+][0-9]+)?")
 _DATE = re.compile(r"[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))")
 """Days that are there in every year, and no 31st: enough to need no calendar."""
-_TEXT = re.compile(r"(?:[A-Za-z]|[0-9].*[g-su-wy])[^\x00-\x1f\x7f-\uffff]*")
+_TEXT = re.compile(r"(?:[A-Za-z]|[0-9].*[g-su-wy])[ -~]*")
 """What begins with a digit is no number and no time where it has a letter that neither is written with."""
-_QUOTED = re.compile(r"'([^'\x00-\x1f\x7f-\uffff]*)'")
+_QUOTED = re.compile(r"'([ -&(-~]*)'")
 _ITEM = re.compile(r"[^\[\]{}]*")
 _MEANING = {"true": True, "false": False, "null": None}
 _OTHER_MEANINGS = frozenset({"yes", "no", "on", "off", "y", "n"})

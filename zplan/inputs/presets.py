@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,8 +38,7 @@ NODES = Kind(folder="nodes", noun="machine", flag="--node")
 KINDS = {kind.folder: kind for kind in (MODELS, GPUS, NODES)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresetFile:
+class PresetFile(NamedTuple):
     """Where a preset was found."""
 
     name: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from zplan.memory.elastic import init_is_too_large, init_through_host, paged_on_rank, with_spilled
 from zplan.memory.engines.base import EngineMemory
@@ -22,8 +22,7 @@ from zplan.memory.verdict import because, judge, peak_phase
 from zplan.spec import ClusterSpec, Engine, ModelSpec, Plan
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _Side(NamedTuple):
     """What no batch shape changes."""
 
     memory: EngineMemory

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from zplan.memory.moments import Estimate, Moment, TermKey
@@ -21,8 +20,7 @@ _PAPER = "arXiv:1910.02054 section 3.1"
 _TABLES = "saved tensors of transformers' model code, zplan/memory/activations/tables"
 
 
-@dataclass(frozen=True, slots=True)
-class TermExplanation:
+class TermExplanation(NamedTuple):
     """One term of one plan, explained."""
 
     key: str

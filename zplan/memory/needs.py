@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class BeyondMoment:
+class BeyondMoment(NamedTuple):
     """The largest instant of a phase beside the step, on the GPU or on the host."""
 
     phase: str
@@ -26,8 +25,7 @@ class BeyondMoment:
         return sum(self.terms.values())
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseNeed:
+class PhaseNeed(NamedTuple):
     """What one phase beside the step needs."""
 
     phase: str

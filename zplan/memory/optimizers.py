@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptimizerSpec:
+class OptimizerSpec(NamedTuple):
     """Memory of one optimizer, in bytes per trainable parameter."""
 
     name: str

@@ -9,7 +9,7 @@ Source: transformers 5.24 ``trainer.py`` (``save_model``, ``_save_checkpoint``);
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.engines.units import Units, make_units
 from zplan.memory.moments import Estimate, TermKey
@@ -42,8 +42,7 @@ _ON_GPU = {
 _DCP = "torch distributed/checkpoint/filesystem.py: one tensor after the other; from source, not run"
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(NamedTuple):
     """Bytes of one term while something is saved."""
 
     name: str

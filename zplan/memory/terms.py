@@ -6,7 +6,7 @@ With a plan, :func:`explain_in_plan` puts the plan's numbers in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.explain import TermExplanation, explain_term
 from zplan.memory.explain_host import explain_host
@@ -17,8 +17,7 @@ from zplan.spec import Engine
 GPU, DEVICE, HOST = "GPU, allocated", "GPU, beyond allocated", "host"
 
 
-@dataclass(frozen=True, slots=True)
-class TermAbout:
+class TermAbout(NamedTuple):
     """One term without a plan."""
 
     key: str
@@ -30,8 +29,7 @@ class TermAbout:
     shrink: str
 
 
-@dataclass(frozen=True, slots=True)
-class TermInPlan:
+class TermInPlan(NamedTuple):
     """One term of one plan, where it is largest."""
 
     explanation: TermExplanation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.params import layout
@@ -14,8 +14,7 @@ from zplan.spec import Engine, Job, ModelSpec, Offload, Plan, Precision
 _ELEMENT = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class WholeModel:
+class WholeModel(NamedTuple):
     """Bytes of a model as its engine types it, unsharded."""
 
     base_bytes: int

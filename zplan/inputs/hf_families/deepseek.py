@@ -5,7 +5,7 @@ Source: transformers ``models/deepseek_v2/modeling_deepseek_v2.py``, ``models/de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from zplan.inputs.hf_families.fields import MAX_LAYERS, Fields
 from zplan.inputs.hf_families.layout import (
@@ -130,7 +130,7 @@ def read(fields: Fields, model_type: str) -> Shape:
         ffn_size=fields.size("moe_intermediate_size" if all(sparse) else "intermediate_size"),
         experts=(experts, per_token),
     )
-    return replace(shape, notes=_notes(fields))
+    return shape._replace(notes=_notes(fields))
 
 
 def _attention(sizes: Heads, latent: Latent, *, bias: bool) -> Weights:

@@ -7,7 +7,6 @@ Source: transformers ``models/gemma/modeling_gemma.py``, ``models/gemma2/modelin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from zplan.inputs.hf_families.fields import Fields
 from zplan.inputs.hf_families.layout import (
@@ -94,7 +93,7 @@ def read(fields: Fields, model_type: str) -> Shape:
 
     windows = [None] * layers if first else _windows(fields, layers)
     softcap = not first and fields.number("final_logit_softcapping") is not None
-    return replace(causal_lm(fields, sizes, stack(windows, build), ffn_size=width), logit_softcap=softcap)
+    return causal_lm(fields, sizes, stack(windows, build), ffn_size=width)._replace(logit_softcap=softcap)
 
 
 def _windows(fields: Fields, layers: int) -> list[int | None]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from zplan.inputs.hf_families.fields import Fields
 from zplan.inputs.hf_families.rope import max_positions
@@ -14,8 +13,7 @@ Weights = tuple[Weight, ...]
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(NamedTuple):
     """What a family reads out of a config; ``read_config`` makes a ModelSpec of it."""
 
     hidden_size: int
@@ -37,8 +35,7 @@ class Shape:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heads:
+class Heads(NamedTuple):
     """Sizes of an attention layer with query, key and value projections."""
 
     hidden: int

@@ -132,7 +132,7 @@ def fsdp1_memory(
     if ranks == 1:
         # One rank makes any strategy NO_SHARD: only a cast copy is made around each unit, and none where nothing is cast.
         job = replace(job, stage=3)
-        units = replace(units, compute=units.compute if units.compute != states.param else 0)
+        units = units._replace(compute=units.compute if units.compute != states.param else 0)
     on_gpu = job.offload is Offload.NONE
     steady = steady_terms(units, states, optimizer, groups.adapters) if on_gpu else {}
     waiting = units.grad * units.total("trainable_whole") if job.grad_accum > 1 else 0

@@ -82,8 +82,8 @@ class Coordinator:
         """Modules whose backward has begun and not ended, in the order in which they began."""
         self.again: dict[tuple[int, int], list[int]] = {}
         """Frozen tensors by the module whose backward made them be gathered for recomputation."""
-        self.fetching = 0
-        """The most bytes while a module's own tensors were copied out of their buffers; 0 after a release."""
+        self.copying: Sequence[int] = ()
+        """Bytes each time that a module's own tensors were copied out of their buffer; none after a release."""
         self.step = self.position = 0
         self.queue: list[tuple[int, int]] = []
         self.uses: dict[int, list[int]] = {}
@@ -93,6 +93,11 @@ class Coordinator:
         for step in trace:
             if step.op.begins:
                 self._record(step)
+
+    @property
+    def fetching(self) -> int:
+        """The most bytes while a module's own tensors were copied out of their buffers; 0 after a release."""
+        return max(self.copying, default=0)
 
     def _record(self, step: Step) -> None:
         number, op = len(self.walked) - 1, step.op
@@ -126,13 +131,13 @@ class Coordinator:
         if not group.used:
             group.used = True
             self.bytes += group.flat
-            self.fetching = max(self.fetching, self.bytes)
+            self.copying = (*self.copying, self.bytes)
         if not group.left:
             self.bytes -= group.flat
 
     def fetch(self, step: Step) -> None:
         """Gathers a module's tensors and prefetches the next ones."""
-        self.fetching = 0
+        self.copying = ()
         if step.backward and not step.op.again:
             self.running.setdefault(step.module)
         if step.own:
@@ -185,15 +190,14 @@ class Coordinator:
             calls = (self.around.get(piece, []) for piece in (-1, step.number))
             around = [known[at] for known in calls if (at := bisect_left(known, now)) < len(known)]
             return bool(around) and self.deep[min(around)] - self.deep[now] < limit
-        for following in self.uses[place]:
-            if following >= now:
-                return self.walked[following] - self.walked[now] < limit
-        return False
+        uses = self.uses[place]
+        at = bisect_left(uses, now)
+        return at < len(uses) and self.walked[uses[at]] - self.walked[now] < limit
 
     def release(self, step: Step) -> None:
         """Releases a module's tensors unless they are used again soon or were already fetched for a later use."""
         op, module, own, ended = step.op, step.module, step.own, step.backward and not step.op.again
-        self.fetching = 0
+        self.copying = ()
         if not own and not ended:
             return
         free = [p for p in own if self.fetched_for[p] <= self.step and not self._used_again(p, step)]

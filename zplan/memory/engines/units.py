@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zplan.memory.engines.base import StateBytes
 from zplan.memory.moments import TermKey
@@ -12,8 +12,7 @@ from zplan.memory.sharding import fsdp1_flat_shard_numel, fsdp2_padded_shard_num
 from zplan.spec import Engine, Job, Precision
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """One unit, in elements."""
 
     stored: int
@@ -57,8 +56,7 @@ def make_unit(pieces: tuple[Piece, ...], job: Job, ranks: int, rank: int) -> Uni
     return _fsdp1_unit(tensors, ranks, shared) if job.engine is Engine.FSDP1 else _fsdp2_unit(tensors, ranks, rank)
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(NamedTuple):
     """All units of a model and the element sizes of their buffers."""
 
     root: Unit

@@ -5,7 +5,7 @@ Source: DeepSpeed 0.19 ``runtime/zero/partitioned_param_coordinator.py`` and ``l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,11 +32,31 @@ def gathered_tracks(
     chunks: int = 1,
 ) -> tuple[Track, Track]:
     """The coordinator's replay of a step as tracks, forward and backward; the head is called once per chunk of the loss."""
-    short = shortened(groups, orders, options)
-    found = None if short is None else _replayed_short(short, options, element_bytes, adapter_bytes, chunks)
-    if found is None:
-        found = _replayed(groups, orders, options, element_bytes, adapter_bytes, chunks)
+    found = levels_of(_seen(groups, orders, options, chunks), element_bytes, adapter_bytes)
     return track_of(False, found, orders), track_of(True, found, orders)
+
+
+_ADAPTERS = 1 << 64
+"""What an adapter's element counts as where sizes are noted before it is known how many bytes an element takes: what the
+coordinator decides depends on elements alone, and adapters take other formats than the weights that they are added to."""
+
+
+class _Seen(NamedTuple):
+    """What a replay went through."""
+
+    calls: list[tuple[Step, int, Sequence[int]]]
+    """Every call; what is gathered from then on; and what was while its tensors were copied out of their buffers."""
+    layers: int
+    short: Short | None = None
+    sources: tuple[dict[int, int], dict[int, int]] | None = None
+    """Where a short model was replayed what its layers stand for."""
+
+
+@lru_cache(maxsize=32)
+def _seen(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, chunks: int) -> _Seen:
+    short = shortened(groups, orders, options)
+    found = None if short is None else _replayed_short(short, options, chunks)
+    return found or _replayed(groups, orders, options, chunks)
 
 
 def _calls(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, chunks: int) -> tuple[list[Ops], list[bool]]:
@@ -46,39 +66,46 @@ def _calls(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, chunks
     return pieces, [False, *(not orders.checkpointed[variant] for variant in orders.layers), False]
 
 
-def _replayed(
-    groups: Layout,
-    orders: GradOrders,
-    options: DeepSpeedOptions,
-    element_bytes: int,
-    adapter_bytes: int,
-    chunks: int,
-) -> PieceLevels:
+def _replayed(groups: Layout, orders: GradOrders, options: DeepSpeedOptions, chunks: int) -> _Seen:
     pieces, kept = _calls(groups, orders, options, chunks)
-    trace, levels = trace_of(pieces), PieceLevels(len(orders.layers))
-    weights = weights_of(groups, options, element_bytes, adapter_bytes)
-    coordinator = Coordinator(trace, weights, options, kept)
-    for step in replay(trace, coordinator):
-        levels.add(step, coordinator.bytes, coordinator.fetching)
-    return levels
+    trace = trace_of(pieces)
+    one = Coordinator(trace, weights_of(groups, options, 1, _ADAPTERS), options, kept)
+    return _Seen([(step, one.bytes, one.copying) for step in replay(trace, one)], len(orders.layers))
 
 
-def _replayed_short(
-    short: Short, options: DeepSpeedOptions, element_bytes: int, adapter_bytes: int, chunks: int
-) -> PieceLevels | None:
-    """The whole model's levels from the replay of a short one; None where that does not stand for it."""
+def _replayed_short(short: Short, options: DeepSpeedOptions, chunks: int) -> _Seen | None:
+    """The replay of a short model; None where that does not stand for the whole."""
     pieces, kept = _calls(short.groups, short.orders, options, chunks)
-    trace, levels = trace_of(pieces), PieceLevels(len(short.orders.layers))
-    weights = weights_of(short.groups, options, element_bytes, adapter_bytes)
-    watch = Watch(short, pieces, Watched(trace, weights, options, kept))
+    trace = trace_of(pieces)
+    one = Watched(trace, weights_of(short.groups, options, 1, _ADAPTERS), options, kept)
+    watch = Watch(short, pieces, one)
     if watch.hopeless:
         return None
-    for step in replay(trace, watch.coordinator, watch.before):
-        levels.add(step, watch.coordinator.bytes, watch.coordinator.fetching)
+    calls = [(step, one.bytes, one.copying) for step in replay(trace, one, watch.before)]
     sources = watch.sources()
-    if sources is None:
-        return None
-    levels.found = stretched(levels.found, sources, short)
+    return None if sources is None else _Seen(calls, len(short.orders.layers), short, sources)
+
+
+class _Sizes(dict[int, int]):
+    """Bytes of what a replay noted; few sums differ."""
+
+    def __init__(self, element_bytes: int, adapter_bytes: int) -> None:
+        super().__init__()
+        self._element_bytes, self._adapter_bytes = element_bytes, adapter_bytes
+
+    def __missing__(self, noted: int) -> int:
+        adapters, rest = divmod(noted, _ADAPTERS)
+        self[noted] = size = self._element_bytes * rest + self._adapter_bytes * adapters
+        return size
+
+
+def levels_of(seen: _Seen, element_bytes: int, adapter_bytes: int) -> PieceLevels:
+    """The whole model's levels, with so many bytes per element of a weight and of an adapter."""
+    levels, sizes = PieceLevels(seen.layers), _Sizes(element_bytes, adapter_bytes)
+    for step, held, copying in seen.calls:
+        levels.add(step, sizes[held], max([sizes[size] for size in copying]) if copying else 0)
+    if seen.short is not None and seen.sources is not None:
+        levels.found = stretched(levels.found, seen.sources, seen.short)
     return levels
 
 
@@ -136,6 +163,9 @@ class PieceLevels:
         self._before = 0
         self._running: tuple[str, ...] = ()
         """States of modules that run backward, and are not computed again."""
+        self._counted: tuple[bool, int, bool] | None = None
+        """Where code outside of modules with matrices was counted last, if nothing was since: as long as it is there and what is
+        gathered stays the same, it need not be counted again."""
 
     def add(self, step: Step, size: int, fetching: int = 0) -> None:
         """Counts what is held from one call to the next.
@@ -146,6 +176,8 @@ class PieceLevels:
             fetching: The most bytes while the call's own tensors were copied out of the buffers that they were gathered in.
         """
         backward, number, op = step.backward, step.number - 1, step.op
+        if size == self._before and fetching <= size and not op.keys and self._counted == (backward, number, op.again):
+            return
         piece = self._pieces.get((backward, number))
         if piece is None:
             piece = self._pieces[backward, number] = _Piece(self.found.setdefault((backward, number), {"": 0}))
@@ -169,6 +201,7 @@ class PieceLevels:
             # Code right before a module needs less than the module, but the buffer may go that its tensors were copied from.
             self._add_modules(piece, names, step, size, size if apart else max(size, before, fetching))
             if not op.leaf:
+                self._counted = None
                 return
         # Code outside of modules with matrices.
         _raise(states, piece.last, size)
@@ -176,6 +209,8 @@ class PieceLevels:
             states[""] = size
         if piece.later and not op.again and states.get(LATER, -1) < size:
             states[LATER] = size
+        # In backward a call may also bring the piece's first gradient, or end a module that was recomputed in between.
+        self._counted = None if own and (piece.later < 2 or self._running) else (backward, number, op.again)
 
     def _add_modules(self, piece: _Piece, names: _Names, step: Step, size: int, around: int) -> None:
         """Counts what is there while modules with matrices run that begin now."""
@@ -209,12 +244,23 @@ def track_of(backward: bool, found: PieceLevels, orders: GradOrders) -> Track:
             levels = made[id(states)] = {module: gathered(size) for module, size in states.items()}
         return levels
 
-    points: list[dict[StateKey, list[tuple[int, Level]]]] = [{} for _ in orders.variants]
-    for index, variant in enumerate(orders.layers):
-        for module, value in levels(index).items():
-            points[variant].setdefault(module, []).append((index, value))
-    blocks: list[dict[StateKey, LayerLevels]] = [{m: layer_levels(p) for m, p in per.items()} for per in points]
+    blocks = []
+    for variant in range(len(orders.variants)):
+        indices = tuple([index for index, one in enumerate(orders.layers) if one == variant])
+        blocks.append(_columns(indices, [levels(index) for index in indices]))
     return Track("module", levels(-1), tuple(blocks), levels(len(orders.layers)))
+
+
+def _columns(indices: tuple[int, ...], layers: Sequence[dict[StateKey, Level]]) -> dict[StateKey, LayerLevels]:
+    """The levels of each state over some layers, which need not all have all states."""
+    first = layers[0]
+    if all(one.keys() == first.keys() for one in {id(one): one for one in layers}.values()):
+        return {state: LayerLevels(indices, tuple([one[state] for one in layers])) for state in first}
+    points: dict[StateKey, list[tuple[int, Level]]] = {}
+    for index, one in zip(indices, layers, strict=True):
+        for state, value in one.items():
+            points.setdefault(state, []).append((index, value))
+    return {state: layer_levels(found) for state, found in points.items()}
 
 
 SAVES_WEIGHT_VIEWS = frozenset({"falcon"})

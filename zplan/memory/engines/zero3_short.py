@@ -23,8 +23,8 @@ from zplan.spec import DeepSpeedOptions
 
 LONGEST_PERIOD = 8
 """Layers: no architecture alternates over more."""
-SETTLING = 2
-"""Stretches beyond those that the coordinator reaches over: in them it settles into its rhythm."""
+SETTLING = (2, 2, 1)
+"""Stretches beyond those that the coordinator reaches over, in which it settles into its rhythm: of one layer, two, or more."""
 
 
 class Short(NamedTuple):
@@ -41,7 +41,7 @@ class Short(NamedTuple):
 
 
 def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> Short | None:
-    """A model of at most half the layers, whose replay may stand for the whole model's; None where it would be longer."""
+    """A model of at most two thirds of the layers, whose replay may stand for the whole model's; None where it has more."""
     layers, best = orders.layers, None
     for period in range(1, min(LONGEST_PERIOD, len(layers) // 2) + 1):
         lead = next((i + 1 for i in range(len(layers) - period - 1, 0, -1) if layers[i] != layers[i + period]), 1)
@@ -49,8 +49,8 @@ def shortened(groups: Layout, orders: GradOrders, options: DeepSpeedOptions) -> 
             continue
         numel = sum(groups.kinds[groups.layers[lead + i]].numel for i in range(period))
         reach = options.max_reuse_distance + options.max_live_parameters
-        removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + SETTLING)
-        if 2 * removed * period >= len(layers) and (best is None or removed * period > best.removed):
+        removed = (len(layers) - lead) // period - (-(-reach // max(1, numel)) + SETTLING[min(period, 3) - 1])
+        if 3 * removed * period >= len(layers) and (best is None or removed * period > best.removed):
             rest = slice(lead, len(layers) - removed * period)
             kept = orders._replace(layers=(*layers[:lead], *layers[rest]))
             fewer = replace(groups, layers=(*groups.layers[:lead], *groups.layers[rest]))
@@ -70,7 +70,8 @@ class Watched(Coordinator):
     def _used_again(self, place: int, step: Step) -> bool:
         again = super()._used_again(place, step)
         if again:
-            self.kept_for.append((self.step, next(use for use in self.uses[place] if use >= self.step)))
+            uses = self.uses[place]
+            self.kept_for.append((self.step, uses[bisect_left(uses, self.step)]))
         return again
 
 
@@ -97,6 +98,13 @@ class Watch:
         offsets, self._end = piece_offsets(short.groups)
         self._offsets, self._first = offsets, offsets[short.lead]
         self._begins: tuple[dict[int, _Begin], dict[int, _Begin]] = ({}, {})
+        self._found: list[tuple[int, int] | None] = [None, None]
+        """Two layers, one stretch apart, between which stretches can be put in; in forward and in backward."""
+        up = sum(op.begins for piece in pieces[:-1] for op in piece.forward)
+        turn = up + sum(op.begins for op in pieces[-1].forward)
+        down = sum(op.begins for piece in pieces[short.lead + 1 :] for op in piece.backward)
+        self._over = tuple(bisect_left(coordinator.recorded, step) for step in (up, turn + down))
+        """Places in the queue at which the stretches are over in each direction."""
         self._leaves = bool(coordinator.weights.stashed) or any(op.leaf for piece in pieces for op in piece.forward)
 
     @property
@@ -105,12 +113,22 @@ class Watch:
         return self._leaves
 
     def before(self, step: Step) -> None:
-        """Notes the state before the first call of a block in the stretches, or of what comes after them."""
-        layer, begins = step.number - 1, self._begins[step.backward]
-        if layer not in begins:
-            inside = self._short.lead <= layer < self._layers
-            state = self._state(step.number, self._offsets[layer]) if inside else None
-            begins[layer] = _Begin(self.coordinator.step, self.coordinator.position, state)
+        """Looks at the state before the first call of a block in the stretches, until a place is found."""
+        layer, backward = step.number - 1, step.backward
+        begins = self._begins[backward]
+        if self._found[backward] is not None or not self._short.lead <= layer < self._layers or layer in begins:
+            return
+        one = self.coordinator
+        begins[layer] = begin = _Begin(one.step, one.position, self._state(step.number, self._offsets[layer]))
+        earlier = layer + self._short.period if backward else layer - self._short.period
+        if earlier in begins and begins[earlier].state == begin.state and self._looked_no_further(begin, backward):
+            self._found[backward] = earlier, layer
+
+    def _looked_no_further(self, begin: _Begin, backward: bool) -> bool:
+        """Whether no decision before the beginning of a block looked past it, or past the stretches when it prefetched."""
+        if begin.position > self._over[backward]:
+            return False
+        return not any(now < begin.step <= later for now, later in self.coordinator.kept_for)
 
     def _state(self, number: int, base: int) -> object:
         """All that the coordinator's next decisions depend on, with places and calls counted from a block's own."""
@@ -142,32 +160,11 @@ class Watch:
             {module(owner): sorted(map(place, places)) for owner, places in one.again.items()},
         )
 
-    def _same(self, backward: bool, pairs: Sequence[tuple[int, int]], after: int) -> tuple[int, int] | None:
-        """The first pair of layers at which the coordinator's states are equal, and that no decision looked past.
-
-        Args:
-            backward: The direction.
-            pairs: (layer, layer that begins one stretch later).
-            after: What comes when the stretches are over.
-        """
-        begins = self._begins[backward]
-        for one, other in pairs:
-            begin = begins[other]
-            if begin.state != begins[one].state or begin.position > bisect_left(
-                self.coordinator.recorded, begins[after].step
-            ):
-                continue
-            if not any(now < begin.step <= later for now, later in self.coordinator.kept_for):
-                return one, other
-        return None
-
     def sources(self) -> tuple[dict[int, int], dict[int, int]] | None:
         """For each layer of the whole model the layer whose forward, and whose backward, is like its own; None: none found."""
-        lead, period, removed = self._short.lead, self._short.period, self._short.removed
-        last, whole = self._layers - 1, range(self._layers + removed)
-        up = [(layer, layer + period) for layer in range(lead, last - period + 1)]
-        down = [(layer, layer - period) for layer in range(last, lead + period - 1, -1)]
-        ahead, back = self._same(False, up, last + 1), self._same(True, down, lead - 1)
+        period, removed = self._short.period, self._short.removed
+        whole = range(self._layers + removed)
+        ahead, back = self._found
         if ahead is None or back is None:
             return None
         forward = {
