@@ -23,7 +23,12 @@ from zplan.memory.params import layout
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
 PLOT = ROOT / "docs" / "accuracy.svg"
-FRESH = {"3": "fresh.jsonl", "4": "fresh2.jsonl", "5": "fresh3.jsonl", "11 and 12, `--attention math`": "old_cards.jsonl"}
+FRESH = {
+    "3": "fresh.jsonl",
+    "4": "fresh2.jsonl",
+    "5": "fresh3.jsonl",
+    "11 and 12, `--attention math`": "old_cards.jsonl",
+}
 """Dry runs of other seeds, kept apart."""
 GIB = 2**30
 

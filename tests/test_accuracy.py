@@ -58,8 +58,8 @@ def test_plans_of_a_seed_kept_apart(name: str) -> None:
     assert report["cases"] >= 50
     assert report["answered"] >= 0.9 * report["cases"]
     assert report["peak"]["median"] < 1e-6
-    # The math kernel's mask counts over the whole interval at a hand-over: 4 s^2 bytes; one shared head that a mask needs repeated is
-    # a view, and counts as copies (0.78 % of Gemma 3 1B).
+    # The math kernel's mask counts over the whole interval at a hand-over: 4 s^2 bytes; one shared head that a mask needs
+    # repeated is a view, and counts as copies (0.78 % of Gemma 3 1B).
     assert report["peak"]["p95"] < (2e-3 if name == "old_cards.jsonl" else 1e-3)
     assert report["peak"]["max"] < (0.01 if name == "old_cards.jsonl" else 0.02)
 
