@@ -11,7 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zplan.errors import ZplanError
 from zplan.inputs.plainyaml import parse_plain_yaml
+from zplan.inputs.presetfile import read_document
+from zplan.inputs.yamltext import UNREADABLE, parse_yaml_text
 
 PRESETS = sorted((Path(__file__).resolve().parents[1] / "presets").glob("*/*.yaml"))
 
@@ -27,7 +30,7 @@ def library(text: str) -> Any:
     """What PyYAML reads; None where it refuses."""
     try:
         return plain_dates(yaml.safe_load(text))
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, *UNREADABLE):
         return None
 
 
@@ -119,6 +122,17 @@ NOT_PLAIN = [
     "---\na: 1",
     "a: 1\n...\n",
     "%YAML 1.1\n---\na: 1",
+    "a: on\n ",
+    "a: b\n  \n",
+    "a: b\n  \n  c",
+    "a: 'b\n  \n  c'",
+    "a: 1\x1bx",
+    "a: 2nd\rx",
+    "a: 1\u2028x",
+    "a: 1\tx",
+    "a: [b?]",
+    "a: " + "9" * 5000,
+    "".join(" " * depth + "a:\n" for depth in range(1200)),
 ]
 
 
@@ -126,6 +140,21 @@ NOT_PLAIN = [
 def test_all_else_is_left_to_a_library_or_read_the_same(text: str) -> None:
     found = parse_plain_yaml(text)
     assert found is None or found == library(text)
+
+
+TAGGED = [
+    f"a: !!{tag} {value}\n" for tag in ("int", "float", "bool", "timestamp", "binary") for value in ("x", "''", "[1]")
+]
+
+
+@pytest.mark.parametrize("text", [*TAGGED, "checked: 2026-99-99\n", "a: " + "9" * 5000 + "\n"])
+def test_what_no_library_reads_is_an_error_that_names_the_file(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "card.yaml"
+    file.write_text(text, encoding="utf-8")
+    for read in (lambda: read_document(file), lambda: parse_yaml_text(text, name="card.yaml", expected="a plan")):
+        if library(text) is None:
+            with pytest.raises(ZplanError, match=r"card\.yaml'?:? is not valid YAML: .{8}"):
+                read()
 
 
 WORDS = st.sampled_from(
@@ -151,6 +180,11 @@ WORDS = st.sampled_from(
         "['x, y']",
         "1s",
         "0x1f",
+        "",
+        "\n ",
+        "on\n  ",
+        "1\x1bs",
+        "[x?]",
     ]
 )
 DOCUMENTS = st.lists(st.tuples(st.integers(0, 3), WORDS, st.sampled_from([": ", ":", " "]), WORDS), max_size=5)

@@ -15,10 +15,10 @@ _INT = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+][0-9]+)?")
 _DATE = re.compile(r"[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30))")
 """Days that are there in every year, and no 31st: enough to need no calendar."""
-_TEXT = re.compile(r"(?:[A-Za-z]|[0-9].*[g-su-wy])[ -~]*")
+_TEXT = re.compile(r"(?:[A-Za-z]|[0-9](?=.*[g-su-wy]))[ -~]*")
 """What begins with a digit is no number and no time where it has a letter that neither is written with."""
 _QUOTED = re.compile(r"'([ -&(-~]*)'")
-_ITEM = re.compile(r"[^\[\]{}]*")
+_ITEM = re.compile(r"[^\[\]{}?]*")
 _MEANING = {"true": True, "false": False, "null": None}
 _OTHER_MEANINGS = frozenset({"yes", "no", "on", "off", "y", "n"})
 
@@ -39,7 +39,11 @@ def parse_plain_yaml(text: str) -> dict[str, Any] | None:
     lines = _Lines(text)
     try:
         found = _mapping(lines, 0)
-    except _NotPlain:
+    except (
+        _NotPlain,
+        ValueError,
+        RecursionError,
+    ):  # more digits or levels than Python takes: the library says so better
         return None
     return found if lines.over else None
 
@@ -64,9 +68,16 @@ class _Lines:
         self._at += 1
 
     def continued(self, indent: int) -> Iterator[str]:
-        """The lines that go on with a value, because they stand further in than its key."""
+        """The lines that go on with a value, because they stand further in than its key.
+
+        Raises:
+            _NotPlain: a line of spaces alone, which ends a line of the value or is none of it.
+        """
         while self.next.startswith(" " * (indent + 1)):
-            yield self.next.strip(" ")
+            more = self.next.strip(" ")
+            if not more:
+                raise _NotPlain
+            yield more
             self.drop()
 
 

@@ -81,6 +81,8 @@ def _parse(path: Path, text: str) -> object:
     """Returns what the YAML text says."""
     import yaml
 
+    from zplan.inputs.yamltext import UNREADABLE, said_by
+
     plain: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Once(plain):  # type: ignore[misc]  # the C loader, or Python's where there is none
@@ -104,8 +106,8 @@ def _parse(path: Path, text: str) -> object:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise broken(path, f"is not valid YAML: {getattr(error, 'problem', None) or 'unreadable'}{where}") from None
-    except (ValueError, RecursionError) as error:  # dates such as 2026-99-99, numbers too long, nesting too deep
-        raise broken(path, f"is not valid YAML: {error}") from None
+    except UNREADABLE as error:
+        raise broken(path, f"is not valid YAML: {said_by(error)}") from None
     return parsed
 
 

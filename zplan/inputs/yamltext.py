@@ -15,6 +15,9 @@ from zplan.inputs.jsontext import MAX_DEPTH, KeyPath, Position, refuse_too_many
 from zplan.units import quote
 
 _PLAIN_TAGS = ("tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
+UNREADABLE = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError, RecursionError)
+"""What a YAML library raises beside its own errors: dates such as 2026-99-99, numbers too long, nesting too deep, and values that
+do not suit their tags (``!!bool x`` is a KeyError, ``!!timestamp x`` an AttributeError)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,18 @@ class YamlText:
         """The file, the key and its line, for errors."""
         at = self.positions.get(path)
         return f"{quote(self.name)}: {'.'.join(path)}" + (f" (line {at.line})" if at else "")
+
+
+def said_by(error: Exception) -> str:
+    """What an error that is no syntax error tells a user."""
+    if type(error) in (
+        KeyError,
+        IndexError,
+        AttributeError,
+        TypeError,
+    ):  # what went wrong in the library, not in the file
+        return "a value is none of the kind that its tag (!!) names"
+    return " ".join(str(error).split())
 
 
 def parse_yaml_text(text: str, *, name: str, expected: str) -> YamlText:
@@ -63,8 +78,8 @@ def parse_yaml_text(text: str, *, name: str, expected: str) -> YamlText:
         mark = error.problem_mark or error.context_mark
         at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ZplanError(f"{quote(name)} is not valid YAML: {error.problem or error.context}{at}", hint) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ZplanError(f"{quote(name)} is not valid YAML: {' '.join(str(error).split())}", hint) from None
+    except (yaml.YAMLError, *UNREADABLE) as error:
+        raise ZplanError(f"{quote(name)} is not valid YAML: {said_by(error)}", hint) from None
     if not isinstance(value, dict):
         raise ZplanError(f"{quote(name)} is not a mapping of keys to values", hint)
     refuse_too_many(reader.positions, name=name, expected=expected)
