@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from zplan.errors import ZplanError
 from zplan.memory.summary import plan_label
-from zplan.spec import Checkpointing, DeepSpeedOptions, Engine, Job, Loss, Offload, OffloadTo, Plan
+from zplan.spec import Attention, Checkpointing, DeepSpeedOptions, Engine, Job, Loss, Offload, OffloadTo, Plan
 
 MICRO_BATCHES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 NO_CHECKPOINTS = Checkpointing()
@@ -54,6 +54,8 @@ class Pins:
     loss: Loss | None = None
     hpz: int | None = None
     grad_accum: int | None = None
+    attention: Attention | None = None
+    """Never searched: where nothing fits, a way out that changes number formats or cards keeps what was named."""
     buckets: bool = False
     """Bucket sizes come from a file and stay."""
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from zplan.advice.levers import LORA_RANK
-from zplan.advice.outcome import Priced, fits
+from zplan.advice.outcome import Priced, at_least_tight, fits
 from zplan.advice.reach import fewest_gpus, leanest_or_none, longest_sequence, something_fits
 from zplan.advice.space import CPU_OPTIMIZERS, Question
+from zplan.memory.attention import runs
 from zplan.memory.verdict import peak_per_node_bytes
-from zplan.spec import Attention, Engine, Lora, Loss, Offload, Precision, Quantize
+from zplan.spec import Attention, Engine, Job, Lora, Loss, Offload, Precision, Quantize
+from zplan.units import GIB
 
 
 class WayOut(NamedTuple):
@@ -21,7 +23,9 @@ class WayOut(NamedTuple):
     change: str
     flags: str
     fits: Priced | None
-    """A plan that runs after the change; None when the change alone is not enough."""
+    """A plan that runs after the change; None when the change alone is not surely enough."""
+    tight: Priced | None = None
+    """A plan that runs after it by its expected value, where none surely does."""
     needs_bytes: int | None = None
     """Where the change is not enough: the high bound per GPU that is left."""
     value: int | None = None
@@ -35,7 +39,7 @@ def ways_out(question: Question) -> tuple[WayOut, ...]:
     come last, with what would still be needed.
     """
     found = [way for way in (*_free(question), *_different(question), *_bought(question)) if way is not None]
-    return tuple(sorted(found, key=lambda way: way.fits is None))
+    return tuple(sorted(found, key=lambda way: (way.fits is None, way.tight is None)))
 
 
 def _try(name: str, change: str, flags: str, changed: Question) -> WayOut | None:
@@ -47,7 +51,11 @@ def _try(name: str, change: str, flags: str, changed: Question) -> WayOut | None
         return None
     # What fits into host RAM comes closer than what needs less on the GPU, but more there than the node has.
     least = min(left, key=lambda one: (one.memory.host.verdict == "oom", one.high_bytes))
-    return WayOut(name=name, change=change, flags=flags, fits=None, needs_bytes=least.high_bytes)
+    likely = [one for one in left if at_least_tight(one.memory)]
+    tight = min(likely, key=lambda one: one.strategy.ladder) if likely else None
+    return WayOut(
+        name=name, change=change, flags=flags, fits=None, tight=tight, needs_bytes=(tight or least).high_bytes
+    )
 
 
 def _alone(name: str, change: str, flags: str, changed: Question) -> WayOut | None:
@@ -117,15 +125,26 @@ def _smaller_states(question: Question) -> Iterator[WayOut | None]:
     if job.optimizer in CPU_OPTIMIZERS:
         changed = replace(question, base=replace(base, job=replace(job, optimizer="adamw_8bit")))
         found.append(_try("optimizer_8bit", "8-bit optimizer states", "--optimizer adamw_8bit", changed))
-    if job.precision in (Precision.BF16, Precision.FP32):
-        changed = replace(question, base=replace(base, job=replace(job, precision=Precision.BF16_PURE)))
+    card = base.cluster.gpu
+    pure = _at_precision(question, Precision.BF16_PURE)
+    if job.precision in (Precision.BF16, Precision.FP32) and (card is None or "bf16" not in card.lacks):
+        changed = replace(question, base=replace(base, job=pure))
         found.append(_try("bf16_pure", "16-bit states without a master copy", "--precision bf16-pure", changed))
     yield from found
     if len(found) == 2 and all(way is not None and way.fits is None for way in found):
-        both = replace(job, precision=Precision.BF16_PURE, optimizer="paged_adamw_8bit")
+        both = replace(pure, optimizer="paged_adamw_8bit")
         flags = "--precision bf16-pure --optimizer paged_adamw_8bit"
         changed = replace(question, base=replace(base, job=both))
         yield _try("bf16_pure_paged", "no master copy, and 8-bit states paged to host RAM", flags, changed)
+
+
+def _at_precision(question: Question, precision: Precision) -> Job:
+    """The job with other number formats, and with the attention that then runs unless another was named."""
+    base, named = question.base, question.pins.attention
+    job = replace(base.job, precision=precision)
+    if base.job.attention is not runs(named, base.job.precision, base.model, base.cluster):
+        return job
+    return replace(job, attention=runs(named, precision, base.model, base.cluster))
 
 
 def _bought(question: Question) -> Iterator[WayOut | None]:
@@ -145,10 +164,7 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
                 fits=least,
                 value=need,
             )
-    if base.job.attention is Attention.MATH and cluster.gpu is not None:
-        flash = replace(base, job=replace(base.job, attention=Attention.FLASH))
-        yield _larger(replace(question, base=flash), "flash_attention", " and flash attention", "instead of --gpu")
-    yield _larger(question, "gpu_mem", "", "")
+    yield from _larger_cards(question)
     alone = base.job.engine in (Engine.DDP, Engine.SINGLE)  # more of what holds everything on each card is no help
     sharded = (
         replace(question, base=replace(base, job=replace(base.job, engine=Engine.DEEPSPEED))) if alone else question
@@ -160,17 +176,42 @@ def _bought(question: Question) -> Iterator[WayOut | None]:
         yield WayOut(name="gpus", change=f"{gpus} GPUs", flags=flags, fits=fitting_plan, value=gpus)
 
 
-def _larger(question: Question, name: str, also: str, instead: str) -> WayOut | None:
-    """Cards of any size: the least that something fits on."""
-    base = question.base
-    larger = replace(question, base=replace(base, cluster=replace(base.cluster, gpu_capacity_bytes=2**60)))
-    possible = [one for one in leanest_or_none(larger) if fits(one.memory)]
-    if not possible:
+def _larger_cards(question: Question) -> Iterator[WayOut | None]:
+    """Cards with more memory; where the one at hand has no flash attention, such that have it, if these may be smaller."""
+    base, pins = question.base, question.pins
+    larger = _larger(question, "gpu_mem", "", "")
+    if base.cluster.gpu is not None and not base.cluster.gpu.flash_attention and pins.attention is not Attention.EAGER:
+        typed = pins.attention if pins.attention is Attention.SDPA else None
+        flash = runs(typed, base.job.precision, base.model, replace(base.cluster, gpu=None))
+        instead = "instead of --gpu" if typed is pins.attention else "instead of --gpu and --attention"
+        changed = replace(question, base=replace(base, job=replace(base.job, attention=flash)))
+        way = _larger(changed, "flash_attention", " and flash attention", instead, least=0)
+        if way is not None and (larger is None or (way.value or 0) < (larger.value or 0)):
+            yield way
+    yield larger
+
+
+def _larger(question: Question, name: str, also: str, instead: str, least: int | None = None) -> WayOut | None:
+    """Cards of any size: the smallest, in whole GiB, that something fits on; ``least``: a size that is too small."""
+    cluster = question.base.cluster
+
+    def fitting(gib: int) -> Priced | None:
+        larger = replace(cluster, gpu_capacity_bytes=gib * GIB)
+        possible = leanest_or_none(replace(question, base=replace(question.base, cluster=larger)))
+        return min((one for one in possible if fits(one.memory)), key=lambda one: one.high_bytes, default=None)
+
+    # What surely is enough for the leanest plan there: what is outside the allocator grows with the card.
+    found = fitting(2**30)
+    if found is None:
         return None
-    least = min(possible, key=lambda one: one.high_bytes)
-    gib = -(-least.high_bytes // 2**30)
-    flags = f"--gpu-mem {gib}GiB {instead}".strip()
-    return WayOut(name=name, change=f"cards with {gib} GiB{also}", flags=flags, fits=least, value=least.high_bytes)
+    low, high = (cluster.gpu_capacity_bytes or 0) // GIB if least is None else least, -(-found.high_bytes // GIB)
+    found = fitting(high) or found
+    while high - low > 1:
+        middle = (low + high) // 2
+        smaller = fitting(middle)
+        low, high, found = (middle, high, found) if smaller is None else (low, middle, smaller)
+    flags = f"--gpu-mem {high}GiB {instead}".strip()
+    return WayOut(name=name, change=f"cards with {high} GiB{also}", flags=flags, fits=found, value=found.high_bytes)
 
 
 def host_need(priced: Priced) -> int:

@@ -20,10 +20,9 @@ from zplan.cli.parse import (
     parse_nodes,
     parse_nvme,
 )
-from zplan.cli.rules import SHARDING, check, has_flash
+from zplan.cli.rules import SHARDING, check
 from zplan.errors import ZplanError
-from zplan.memory.activations.find import module_of
-from zplan.memory.attention import WITHOUT_SDPA
+from zplan.memory.attention import runs
 from zplan.memory.summary import not_counted
 from zplan.spec import (
     Attention,
@@ -247,20 +246,18 @@ def _default_precision(cluster: ClusterSpec, notes: list[str]) -> Precision:
 def _attention(
     words: JobWords, precision: Precision, model: ModelSpec, cluster: ClusterSpec, notes: list[str]
 ) -> Attention:
-    """The kernel that runs: flash attention, or torch's sdpa without it where there is none."""
-    if words.attention not in (None, Attention.SDPA):
-        return words.attention
-    if not has_flash(precision, cluster):
-        why = "in fp32" if precision is Precision.FP32 or cluster.gpu is None else f"on {cluster.gpu.title}"
-        if module_of(model.block_kinds[0].implementation) in WITHOUT_SDPA:
-            notes.append(f"eager attention: there is no flash kernel {why}, and no sdpa for {model.name} (--attention)")
-            return Attention.EAGER
-        notes.append(f"torch's sdpa attention, which has no flash kernel {why} (--attention)")
-        return Attention.MATH
-    if words.attention is None:
-        notes.append("flash attention (--attention)")
-        return Attention.FLASH
-    return Attention.SDPA
+    """The kernel that runs, with a note where nobody named it."""
+    ran = runs(words.attention, precision, model, cluster)
+    if ran is words.attention:
+        return ran
+    why = "in fp32" if precision is Precision.FP32 or cluster.gpu is None else f"on {cluster.gpu.title}"
+    told = {
+        Attention.FLASH: "flash attention",
+        Attention.MATH: f"torch's sdpa attention, which has no flash kernel {why}",
+        Attention.EAGER: f"eager attention: there is no flash kernel {why}, and no sdpa for {model.name}",
+    }
+    notes.append(f"{told[ran]} (--attention)")
+    return ran
 
 
 def _default_seq_len(model: ModelSpec, notes: list[str]) -> int:

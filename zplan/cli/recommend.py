@@ -199,6 +199,7 @@ def _pins(request: Request, options: PlanOptions) -> "Any":
         loss=words.loss,
         hpz=words.hpz,
         grad_accum=words.grad_accum,
+        attention=words.attention,
         buckets=options.ds_config is not None,
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from zplan.cli.parse import JobWords
 from zplan.errors import ZplanError
+from zplan.memory.attention import has_flash
 from zplan.spec import Attention, ClusterSpec, Engine, Lora, ModelSpec, Offload, OffloadTo, Precision
 from zplan.units import format_count
 
@@ -156,15 +157,6 @@ def _precision(words: JobWords, engine: Engine, model: ModelSpec, cluster: Clust
             f"{card.title} has no {needed}, so --precision {words.precision.value} cannot run on it",
             f"use --precision {instead}",
         )
-
-
-def has_flash(precision: Precision | None, cluster: ClusterSpec) -> bool:
-    """Returns whether flash attention runs: on a card that has it, in 16 bits.
-
-    Source: torch ``sdp_utils.cpp`` (``check_flash_attention_hardware_support``, ``check_dtypes_low_precision``); the flash-attn
-    package asks for the same.
-    """
-    return precision is not Precision.FP32 and (cluster.gpu is None or cluster.gpu.flash_attention)
 
 
 def _flash(words: JobWords, engine: Engine, model: ModelSpec, cluster: ClusterSpec) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zplan.memory.activations.find import module_of
-from zplan.spec import Attention, BlockSpec, Job, ModelSpec, Precision
+from zplan.spec import Attention, BlockSpec, ClusterSpec, Job, ModelSpec, Precision
 
 _MASKS = (Attention.FLASH, Attention.MATH, Attention.SDPA, Attention.EAGER)
 """From no mask at all to one that is added to scores."""
@@ -52,3 +52,22 @@ def is_grouped(block: BlockSpec) -> bool:
     """Whether several heads of a block share keys and values."""
     sizes = dict(block.dims)
     return sizes.get("a") != sizes.get("k")
+
+
+def has_flash(precision: Precision | None, cluster: ClusterSpec) -> bool:
+    """Whether flash attention runs: on a card that has it, in 16 bits.
+
+    Source: torch ``sdp_utils.cpp`` (``check_flash_attention_hardware_support``, ``check_dtypes_low_precision``); the flash-attn
+    package asks for the same.
+    """
+    return precision is not Precision.FP32 and (cluster.gpu is None or cluster.gpu.flash_attention)
+
+
+def runs(named: Attention | None, precision: Precision, model: ModelSpec, cluster: ClusterSpec) -> Attention:
+    """What runs where a user named some attention or none: flash attention, or torch's sdpa without it where there is none."""
+    if named not in (None, Attention.SDPA):
+        return named
+    if has_flash(precision, cluster):
+        return named or Attention.FLASH
+    own_code = module_of(model.block_kinds[0].implementation) in WITHOUT_SDPA
+    return Attention.EAGER if own_code else Attention.MATH

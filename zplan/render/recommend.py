@@ -59,6 +59,7 @@ def _ways(ways: Sequence[WayOut]) -> dict[str, Any]:
                 "change": way.change,
                 "flags": way.flags,
                 "fits": way.fits is not None,
+                "tight": way.tight is not None,
                 "value": way.value,
                 "needs_bytes": way.fits.high_bytes if way.fits is not None else way.needs_bytes,
             }
@@ -188,9 +189,13 @@ def _outs(console: Console, found: Recommendation, style: Style, unit: Unit) -> 
             need = (
                 f"runs: {way.fits.strategy.label(way.fits.plan.job)}, up to {format_bytes(way.fits.high_bytes, unit)}"
             )
+        elif way.tight is not None:
+            expected = format_bytes(way.tight.memory.runtime.device_expected_bytes, unit)
+            label = way.tight.strategy.label(way.tight.plan.job)
+            need = f"runs tightly: {label}, {expected} expected, up to {format_bytes(way.needs_bytes or 0, unit)}"
         else:
             need = f"not enough alone: still up to {format_bytes(way.needs_bytes or 0, unit)} per GPU"
-        glyph = style.glyph("fits" if way.fits is not None else "oom")
+        glyph = style.glyph("fits" if way.fits is not None else "tight" if way.tight is not None else "oom")
         console.print(Text(f"{glyph} {way.change} ({way.flags}): {need}"))
 
 
