@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from zplan.advice.decision import decide
 from zplan.advice.effort import efforts
 from zplan.advice.goals import Goal
-from zplan.advice.outcome import SearchResult, rank
+from zplan.advice.outcome import Rank, SearchResult, rank
 from zplan.advice.recommend import recommend
 from zplan.advice.search import search
-from zplan.advice.space import Pins, Question, micro_batches, strategies
+from zplan.advice.space import Pins, Question, checkpointings, micro_batches, options, refusal, strategies
+from zplan.advice.timing import step_time
 from zplan.cli.app import run
 from zplan.cli.lastplan import save_last_plan
 from zplan.cli.options import PlanOptions
@@ -26,7 +27,7 @@ from zplan.inputs.cluster import build_cluster
 from zplan.inputs.presets import load_model
 from zplan.memory.estimate import estimate
 from zplan.memory.verdict import peak_per_node_bytes
-from zplan.spec import Checkpointing, Engine, Job, Lora, Loss, Offload, OffloadTo, Plan
+from zplan.spec import Attention, Checkpointing, Engine, Job, Lora, Loss, Offload, OffloadTo, Plan, Precision
 from zplan.units import GIB, format_bytes
 
 MODEL = load_model("llama-2-7b")
@@ -78,9 +79,6 @@ def test_the_winner_fits_and_is_the_fastest_that_does() -> None:
 
 def test_the_search_misses_nothing_that_brute_force_finds() -> None:
     """Every plan of one strategy priced one by one, against the few that the search looks at."""
-    from zplan.advice.space import checkpointings, options
-    from zplan.advice.timing import step_time
-
     question = _question(2, 40, model=TINY, seq_len=4096, pins=Pins(stage=2, offload=Offload.NONE))
     (strategy,) = strategies(question)
     fastest = 0.0
@@ -625,3 +623,53 @@ def test_an_accelerate_config_called_json_is_json(capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert run(["check", "config.json", *words[:6], "--micro-batch", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["plans"][0]["engine"] == "fsdp2"
+
+
+def brute_force(question: Question) -> Rank | None:
+    """The best rank of all plans, each priced by itself: of those that surely fit, or else by their expected value."""
+    found: dict[bool, list[Rank]] = {True: [], False: []}
+    for strategy in strategies(question):
+        for setting in options(question, strategy) if refusal(question, strategy) is None else ():
+            for saver in checkpointings(question):
+                for micro, accum in micro_batches(question):
+                    job = replace(setting, checkpointing=saver, micro_batch=micro, grad_accum=accum)
+                    plan = replace(question.base, job=job)
+                    priced = estimate(plan)
+                    if priced.verdict in ("fits", "tight"):
+                        found[priced.verdict == "fits"].append(rank(plan, step_time(plan), strategy))
+    return min(found[True] or found[False], default=None)
+
+
+ODD: dict[str, tuple[dict[str, Any], Job, Pins, int | None]] = {
+    # Gradients larger than a bucket of 50e6 elements are reduced from where they lie: more than in a larger bucket.
+    "a bucket smaller than a tensor": (
+        {"model": "llama-2-13b", "gpus": 4, "gpu": "a100-80g", "gpu_mem_bytes": int(48.1 * 2**30)},
+        Job(precision=Precision.BF16_PURE, optimizer="paged_adamw_8bit"),
+        Pins(stage=1, micro_batch=4, loss=Loss.CHUNKED),
+        None,
+    ),
+    "stacked experts": (
+        {"model": "mixtral-8x7b", "gpus": 2, "gpu": "v100-32g", "gpu_mem_bytes": 48 * 2**30},
+        Job(precision=Precision.FP16, attention=Attention.EAGER, seq_len=4096),
+        Pins(stage=3, micro_batch=4, offload=Offload.ALL),
+        None,
+    ),
+    # Gradients that wait for a step are held beside a micro-batch of 4, not beside one of 8.
+    "no accumulation with the largest batch": (
+        {"model": "phi-2", "gpus": 16, "gpu": "a100-40g", "host_mem_bytes": 2**40},
+        Job(seq_len=512, optimizer="paged_adamw_8bit"),
+        Pins(stage=0, checkpointing=Checkpointing(kind="every-k", every=4), loss=Loss.CHUNKED),
+        128,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_where_memory_is_not_monotone_the_search_finds_what_brute_force_finds(case: str) -> None:
+    hardware, job, pins, batch = ODD[case]
+    model = load_model(hardware["model"])
+    cluster, _ = build_cluster(**{key: value for key, value in hardware.items() if key != "model"})
+    question = Question(base=Plan(model=model, cluster=cluster, job=job), pins=pins, global_batch=batch)
+    best = search(question).best
+    assert best is not None
+    assert rank(best.plan, best.time, best.strategy) == brute_force(question)

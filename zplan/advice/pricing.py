@@ -7,16 +7,19 @@ holds through the whole step, and what the model's code needs beside it, is too 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from zplan.advice.outcome import fits
 from zplan.advice.space import LOSSES, RATIOS, Question, Strategy, checkpointings, micro_batches, options, place_of
 from zplan.errors import ZplanError
-from zplan.memory.estimate import estimate
-from zplan.memory.facts import CodeFacts
+from zplan.memory.estimate import estimate, held_bytes
+from zplan.memory.facts import CodeFacts, job_facts
 from zplan.memory.moments import Estimate
+from zplan.memory.runtime import most_allocated_bytes, outside_of
 from zplan.memory.shapes import code_bytes
-from zplan.spec import Job, Loss, Offload, Plan
+from zplan.spec import Checkpointing, Job, Loss, Offload, Plan
 
 Pair = tuple[int, int]
 """Micro-batch and accumulation."""
@@ -25,7 +28,7 @@ _Size = tuple[float, ...]
 """Grows, side by side, with everything that memory grows with."""
 
 
-def _need(memory: Estimate) -> tuple[bool, int]:
+def need_of(memory: Estimate) -> tuple[bool, int]:
     """What to compare plans by that don't fit: out of host RAM is worse than any need for GPU memory."""
     return (memory.host.verdict == "oom", memory.runtime.device_high_bytes)
 
@@ -53,12 +56,29 @@ class Pricer:
         while True:
             settings = self.settings(strategy)
             try:
-                return settings, *self.largest(replace(settings[-1], checkpointing=self.savers[-1]), self.pairs)
+                return settings, *self.accepted(leanest_of(settings), self.savers[-1], self.pairs)
             except ZplanError:
                 loss = settings[-1].loss
                 if self.question.pins.loss is not None or loss is Loss.STANDARD:
                     raise
                 self.losses.remove(loss)
+
+    def accepted(self, ways: Sequence[Job], saver: Checkpointing, pairs: Sequence[Pair]) -> tuple[list[Pair], Estimate]:
+        """Batches with which any of some jobs is accepted at a level of checkpointing, and their smallest estimate."""
+        found: set[Pair] = set()
+        smallest: Estimate | None = None
+        for job in ways:
+            left = [pair for pair in pairs if pair not in found]
+            if smallest is not None and left:
+                facts = job_facts(replace(job, checkpointing=saver))
+                left = self.hopeful([facts.code], left, self.room(replace(smallest.plan, job=job)))
+            if not left:
+                continue
+            good, least = self.largest(replace(job, checkpointing=saver), left)
+            found.update(good)
+            smallest = least if smallest is None or need_of(least) < need_of(smallest) else smallest
+        assert smallest is not None
+        return [pair for pair in pairs if pair in found], smallest
 
     def plan(self, job: Job, pair: Pair) -> Plan:
         """A job with its batch."""
@@ -78,6 +98,19 @@ class Pricer:
             known = code_bytes(base.model, code, micro_batch, base.job.seq_len)
             self._needs[code, micro_batch] = known
         return known
+
+    def room(self, plan: Plan) -> int:
+        """What a card has left at most for the model's code beside what a plan holds through the whole step, whatever its batch.
+
+        Gradients that wait for a step are held too: as few of them as any batch leaves.
+        """
+        plan = replace(plan, job=replace(plan.job, grad_accum=min(accum for _, accum in self.pairs)))
+        job, capacity = plan.job, plan.cluster.gpu_capacity_bytes
+        if capacity is None:
+            return sys.maxsize
+        outside, sure = outside_of(capacity), self.accept is fits
+        most = most_allocated_bytes(job.engine, plan.world_size, capacity, job.stage, sure=sure, outside=outside)
+        return most - held_bytes(plan)
 
     def hopeful(self, codes: Iterable[CodeFacts], pairs: Sequence[Pair], room: int) -> list[Pair]:
         """Those batches with which what one of some codes needs is not more than there is room for."""
@@ -99,7 +132,7 @@ class Pricer:
             if not group:
                 continue
             first = self.memory(self.plan(job, group[0]))
-            least = first if least is None or _need(first) < _need(least) else least
+            least = first if least is None or need_of(first) < need_of(least) else least
             if not self.accept(first):
                 continue
             low, high = 0, len(group)
@@ -112,10 +145,21 @@ class Pricer:
         return accepted, least
 
 
-def _size(job: Job, pair: Pair) -> _Size:
+def _buckets(job: Job) -> tuple[int, bool, int]:
+    """Knobs in which memory is not monotone: a tensor larger than a bucket is reduced from where it lies."""
     knobs = job.deepspeed
-    buckets = (knobs.reduce_bucket_size, bool(knobs.overlap_comm), knobs.sub_group_size)
-    return (pair[0], min(pair[1], 2), -place_of(job.loss), *buckets, -knobs.offload_ratio)
+    return knobs.reduce_bucket_size, bool(knobs.overlap_comm), knobs.sub_group_size
+
+
+def leanest_of(settings: Sequence[Job]) -> list[Job]:
+    """Of all jobs with the same buckets the leanest one, which comes last; most often the first needs least."""
+    return list(reversed({_buckets(job): job for job in settings}.values()))
+
+
+def _size(job: Job, pair: Pair) -> _Size:
+    buckets = _buckets(job)
+    apart = (*buckets, *(-size for size in buckets))  # no less of any and no more of any: the same
+    return (pair[0], min(pair[1], 2), -place_of(job.loss), *apart, -job.deepspeed.offload_ratio)
 
 
 def _reaches(size: _Size, other: _Size) -> bool:

@@ -6,11 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from zplan.advice.outcome import Priced, fits
-from zplan.advice.space import Question, checkpointings, micro_batches, options, refusal, strategies
+from zplan.advice.pricing import leanest_of, need_of
+from zplan.advice.space import (
+    LOSSES,
+    Question,
+    Strategy,
+    checkpointings,
+    micro_batches,
+    options,
+    refusal,
+    strategies,
+)
 from zplan.advice.timing import step_time
 from zplan.errors import ZplanError
 from zplan.memory.estimate import estimate
-from zplan.spec import ClusterSpec
+from zplan.spec import Checkpointing, ClusterSpec, Job
 
 SEQ_STEP = 256
 MOST_GPUS = 8192
@@ -38,16 +48,26 @@ def leanest(question: Question) -> list[Priced]:
         if refusal(question, strategy) is not None:
             continue
         saver = checkpointings(question)[-1]
-        base = question.base
-        for job in reversed(list(options(question, strategy))):
-            plan = replace(base, job=replace(job, checkpointing=saver, micro_batch=pair[0], grad_accum=pair[1]))
-            try:
-                memory = estimate(plan)
-            except ZplanError:
-                continue  # a loss kernel or a format without a table: the next leanest
-            found.append(Priced(plan, memory, step_time(plan), strategy))
-            break
+        ways = leanest_of(list(options(question, strategy)))
+        priced = [one for one in (_priced(question, job, saver, pair, strategy) for job in ways) if one is not None]
+        if priced:
+            found.append(min(priced, key=lambda one: need_of(one.memory)))
     return found
+
+
+def _priced(
+    question: Question, lean: Job, saver: Checkpointing, pair: tuple[int, int], strategy: Strategy
+) -> Priced | None:
+    """A setting with its leanest loss that can be priced; None where there is no table of any, or of its format."""
+    known = {lean.loss: None} if question.pins.loss is not None else dict.fromkeys(reversed(LOSSES))
+    for loss in known:
+        job = replace(lean, loss=loss, checkpointing=saver, micro_batch=pair[0], grad_accum=pair[1])
+        plan = replace(question.base, job=job)
+        try:
+            return Priced(plan, estimate(plan), step_time(plan), strategy)
+        except ZplanError:
+            continue
+    return None
 
 
 def something_fits(question: Question) -> Priced | None:

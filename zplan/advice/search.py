@@ -6,21 +6,18 @@ first that fits is the answer.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
 from zplan.advice.outcome import Order, Outcome, Priced, Rank, SearchResult, at_least_tight, fits
-from zplan.advice.pricing import Accept, Level, Pair, Pricer
+from zplan.advice.pricing import Accept, Level, Pair, Pricer, leanest_of
 from zplan.advice.space import Question, Strategy, refusal, strategies
 from zplan.advice.timing import speeds_of, step_time
 from zplan.errors import ZplanError
-from zplan.memory.estimate import held_bytes
 from zplan.memory.facts import CodeFacts, JobFacts, job_facts, with_loss
 from zplan.memory.moments import Estimate
-from zplan.memory.runtime import most_allocated_bytes, outside_of
 from zplan.spec import Checkpointing, Job, Loss
 
 _Candidate = tuple[Rank, Job, Pair]
@@ -44,6 +41,7 @@ class _Way:
         """
         self._pricer, self._strategy, self._pairs = pricer, strategy, pairs
         self.lean = settings[-1]
+        self.leanest = leanest_of(settings)
         self._losses = list(dict.fromkeys(job.loss for job in reversed(settings)))
         """The leanest first."""
         self._groups = [list(same) for _, same in groupby(settings, key=lambda job: job.deepspeed)]
@@ -55,18 +53,8 @@ class _Way:
     def _left_by(self, settings: Sequence[Job], least: Estimate) -> dict[float, int]:
         """What a card has left for the model's code beside what every plan holds through the whole step, by the share offloaded."""
         lean = {job.deepspeed.offload_ratio: job.deepspeed for job in settings}
-        plan, sure = least.plan, self._pricer.accept is fits
-        capacity = plan.cluster.gpu_capacity_bytes
-        if capacity is None:
-            return dict.fromkeys(lean, sys.maxsize)
-        outside = outside_of(capacity)
-        most = most_allocated_bytes(
-            plan.job.engine, plan.world_size, capacity, plan.job.stage, sure=sure, outside=outside
-        )
-        return {
-            ratio: most - held_bytes(replace(plan, job=replace(plan.job, deepspeed=knobs)))
-            for ratio, knobs in lean.items()
-        }
+        plan, room = least.plan, self._pricer.room
+        return {ratio: room(replace(plan, job=replace(plan.job, deepspeed=knobs))) for ratio, knobs in lean.items()}
 
     def codes(self, saver: Checkpointing) -> tuple[JobFacts, dict[Loss, CodeFacts]]:
         """Facts of a job with some checkpointing, and which code runs with each loss, the leanest first."""
@@ -143,7 +131,7 @@ def _best(way: _Way, pricer: Pricer) -> Estimate | None:
         if best is not None and bound >= best[0]:
             break
         last = saver == pricer.savers[-1]
-        pairs = may_fit if last else pricer.largest(replace(way.lean, checkpointing=saver), may_fit)[0]
+        pairs = may_fit if last else pricer.accepted(way.leanest, saver, may_fit)[0]
         level = Level(pricer, pairs, way.codes(saver)[1])
         for rank, setting, pair in way.candidates(saver, pairs):
             if best is not None and rank >= best[0]:
