@@ -69,9 +69,11 @@ class Pricer:
         smallest: Estimate | None = None
         for job in ways:
             left = [pair for pair in pairs if pair not in found]
-            if smallest is not None and left:
-                facts = job_facts(replace(job, checkpointing=saver))
-                left = self.hopeful([facts.code], left, self.room(replace(smallest.plan, job=job)))
+            if smallest is not None:
+                code = job_facts(replace(job, checkpointing=saver)).code
+                # The smallest buckets leave most room; what larger ones leave takes a replay of their own.
+                for one in (ways[0], job):
+                    left = left and self.hopeful([code], left, self.room(replace(smallest.plan, job=one)))
             if not left:
                 continue
             good, least = self.largest(replace(job, checkpointing=saver), left)
