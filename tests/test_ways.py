@@ -47,19 +47,8 @@ def test_no_way_out_in_fp32_needs_what_fp32_or_the_card_lacks(command: Command, 
 
 
 def test_a_way_out_with_flash_attention_drops_the_kernel_that_was_named(command: Command) -> None:
-    words = (
-        "--model",
-        "llama-3.1-8b",
-        "--gpu",
-        "v100-32g",
-        "--gpus",
-        "1",
-        "--engine",
-        "single",
-        "--checkpointing",
-        "none",
-    )
-    words += ("--optimizer", "sgd", "--seq-len", "4096")
+    words = "--model llama-3.1-8b --gpu v100-32g --gpus 1 --engine single --checkpointing none --optimizer sgd".split()
+    words += ["--seq-len", "4096"]
     named = ways_of(command, *words, "--attention", "math")["flash_attention"]
     assert str(named["flags"]).endswith("instead of --gpu and --attention")
     assert named["value"] == ways_of(command, *words)["flash_attention"]["value"]
