@@ -47,7 +47,20 @@ def test_no_way_out_in_fp32_needs_what_fp32_or_the_card_lacks(command: Command, 
 
 
 def test_a_way_out_with_flash_attention_drops_the_kernel_that_was_named(command: Command) -> None:
-    words = "--model llama-3.1-8b --gpu v100-32g --gpus 1 --engine single --checkpointing none --optimizer sgd".split()
+    words = [
+        "--model",
+        "llama-3.1-8b",
+        "--gpu",
+        "v100-32g",
+        "--gpus",
+        "1",
+        "--engine",
+        "single",
+        "--checkpointing",
+        "none",
+        "--optimizer",
+        "sgd",
+    ]
     words += ["--seq-len", "4096"]
     named = ways_of(command, *words, "--attention", "math")["flash_attention"]
     assert str(named["flags"]).endswith("instead of --gpu and --attention")
