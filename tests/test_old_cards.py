@@ -7,18 +7,21 @@ counts alone), transformers ``sdpa_attention.py`` (``use_gqa_in_sdpa``); hugging
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import zplan
 from zplan.cli.app import run
+from zplan.errors import ZplanError
 from zplan.inputs import presets
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.activations.find import module_of, tables_of
 from zplan.memory.activations.pieces import block_memory
 from zplan.memory.attention import kernel, writes_scores
-from zplan.spec import Attention
+from zplan.spec import Attention, ClusterSpec, Job, Plan, Precision
 
 GROUPED, EQUAL = "llama-3.2-1b", "llama-2-7b"
 
@@ -165,3 +168,14 @@ def test_a_card_with_flash_attention_is_a_way_out(command: Command) -> None:
     assert ways["flash_attention"]["fits"]
     # 13 bytes for each of 8192^2 scores of 32 heads go: 26 GiB.
     assert ways["gpu_mem"]["value"] - ways["flash_attention"]["value"] > 13 * 32 * 8192**2
+
+
+@pytest.mark.parametrize("kind", [Attention.FLASH, Attention.SDPA])
+def test_a_plan_made_in_python_says_which_kernel(kind: Attention) -> None:
+    card = presets.load_gpu("v100-32g")
+    cluster = ClusterSpec(gpus=8, nodes=1, gpu=card, gpu_capacity_bytes=card.memory_bytes)
+    plan = Plan(model=presets.load_model(GROUPED), cluster=cluster, job=Job(precision=Precision.FP16, attention=kind))
+    with pytest.raises(ZplanError, match="another kernel on NVIDIA V100") as caught:
+        zplan.estimate(plan)
+    assert "Attention.MATH" in caught.value.hint
+    assert zplan.estimate(replace(plan, job=replace(plan.job, attention=Attention.MATH))).verdict is not None

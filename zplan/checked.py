@@ -174,6 +174,12 @@ def _check_rules(model: ModelSpec, cluster: ClusterSpec, job: Job) -> None:
         rank=job.rank,
     )
     check(words, job.engine, model, cluster)
+    card = cluster.gpu
+    if card is not None and not card.flash_attention and job.attention in (Attention.FLASH, Attention.SDPA):
+        raise ZplanError(
+            f"{job.attention.value} attention is another kernel on {card.title}, which has no flash attention",
+            "say attention=Attention.MATH for torch's sdpa there, or Attention.EAGER for the model's own code",
+        )
 
 
 def _check_value(path: str, value: Any) -> None:
