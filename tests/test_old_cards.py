@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import needs
 
 import zplan
 from zplan.cli.app import run
@@ -142,15 +143,16 @@ def test_every_family_with_grouped_heads_has_such_tables() -> None:
     ],
 )
 def test_it_is_what_the_engine_allocates(command: Command, words: tuple[str, ...]) -> None:
+    needs("deepspeed", "peft")
     code, out, err = command.run("verify", "--launch", "dryrun", *words, "--tolerance", "0.3%", "--json")
     assert code == 0, err
     assert abs(json.loads(out)["error"]["allocated_peak"]) <= 0.003
 
 
 def test_the_spelt_out_kernel_is_torchs_own() -> None:
+    torch = pytest.importorskip("torch")
     from zplan.verify.dryrun.attention import math
 
-    torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     inputs = tuple(torch.randn(2, heads, 16, 8, dtype=torch.bfloat16, requires_grad=True) for heads in (6, 2, 2))
     own = math(*inputs, 0.0, True, None)

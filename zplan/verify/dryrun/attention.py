@@ -146,7 +146,7 @@ def cuda_sdpa(
     query, key, value = _autocast(query, key, value)
     if attn_mask is None and _takes_flash(query, key, value):
         return flash(query, key, value, dropout_p, scale)
-    return _without_flash(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    return old_cuda_sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
 
 def old_cuda_sdpa(
@@ -161,23 +161,10 @@ def old_cuda_sdpa(
 ) -> torch.Tensor:
     """The same on a card that has no flash kernel."""
     query, key, value = _autocast(query, key, value)
-    return _without_flash(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-
-
-def _without_flash(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None,
-    dropout: float,
-    causal: bool,
-    scale: float | None,
-    grouped: bool,
-) -> torch.Tensor:
     # Transformers asks for grouped heads without a mask alone (``use_gqa_in_sdpa``), and then repeats none itself.
-    if grouped and query.shape[1] != key.shape[1]:
-        return math(query, key, value, dropout, causal, scale)
-    return efficient(query, key, value, mask, dropout, causal, scale)
+    if enable_gqa and query.shape[1] != key.shape[1]:
+        return math(query, key, value, dropout_p, is_causal, scale)
+    return efficient(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
 def _flash_interface(
