@@ -121,13 +121,7 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "mixed_lora eager",
     ),
     "glm": ("autocast_lora eager",),
-    "gpt_neox": ("autocast_lora eager", "mixed_lora eager"),
-    "gpt_neox+act=gelu_fast": ("autocast_lora eager", "mixed_lora eager"),
-    "gpt_neox:sequential": ("autocast_lora eager", "mixed_lora eager"),
     "gptj": ("autocast_lora eager", "mixed_lora eager"),
-    "granite": ("autocast_lora eager",),
-    "llama": ("autocast_lora eager",),
-    "mistral": ("autocast_lora eager", "autocast_lora sdpa", "fp32_lora sdpa", "mixed_lora sdpa"),
     "mixtral": (
         "autocast_lora eager",
         "autocast_lora flash",
@@ -139,12 +133,6 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "mixed_lora sdpa",
     ),
     "olmo": ("autocast_lora eager",),
-    "olmo2": ("autocast_lora eager",),
-    "opt": ("autocast_lora eager", "mixed_lora eager"),
-    "opt+dropout=none": ("autocast_lora eager", "mixed_lora eager"),
-    "opt:post_norm": ("autocast_lora eager", "mixed_lora eager"),
-    "phi3": ("autocast_lora eager", "autocast_lora sdpa", "fp32_lora sdpa", "mixed_lora sdpa"),
-    "qwen2": ("autocast_lora eager", "autocast_lora sdpa", "fp32_lora sdpa", "mixed_lora sdpa"),
     "qwen2_moe:moe": (
         "autocast sdpa",
         "autocast_lora eager",
@@ -156,7 +144,6 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "mixed_lora eager",
         "mixed_lora sdpa",
     ),
-    "qwen3": ("autocast_lora eager", "autocast_lora sdpa", "fp32_lora sdpa", "mixed_lora sdpa"),
     "qwen3_moe:moe": (
         "autocast sdpa",
         "autocast_lora eager",
@@ -169,15 +156,6 @@ NOT_DERIVED: dict[str, tuple[str, ...]] = {
         "mixed_lora sdpa",
     ),
     "smollm3": ("autocast_lora eager", "autocast_lora sdpa", "fp32_lora sdpa", "mixed_lora sdpa"),
-    "starcoder2": (
-        "autocast_lora eager",
-        "autocast_lora sdpa",
-        "cast_lora eager",
-        "cast_lora sdpa",
-        "fp32_lora sdpa",
-        "mixed_lora eager",
-        "mixed_lora sdpa",
-    ),
 }
 """Ways that are refused, by family: section and kernel. To be emptied."""
 
