@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zplan.inputs.hf import read_config
 from zplan.memory.activations.base import ComputeMode
 from zplan.memory.engines.base import deepspeed_bytes, torch_bytes
+from zplan.memory.estimate import estimate
 from zplan.memory.optimizers import OPTIMIZERS, optimizer_spec, state_bytes
 from zplan.memory.sharding import (
     fsdp2_padded_shard_numel,
@@ -17,7 +19,7 @@ from zplan.memory.sharding import (
     zero12_partition_numel,
 )
 from zplan.memory.states import model_states
-from zplan.spec import Precision
+from zplan.spec import ClusterSpec, Engine, Job, Plan, Precision
 
 GB = 10**9
 ADAM = optimizer_spec("adamw")
@@ -101,3 +103,32 @@ def test_bytes_per_parameter(states: object, expected: tuple[int, int, int]) -> 
 # Two 8-bit moments and one fp32 maximum per block of 256 values and moment: 2 * (1 + 4/256) = 2.03125 B.
 def test_eight_bit_states() -> None:
     assert state_bytes(optimizer_spec("adamw_8bit"), 256, 4) == 520
+
+
+@pytest.mark.parametrize(("stage", "engine"), [(0, Engine.SINGLE), (3, Engine.DEEPSPEED)])
+def test_gpt_bigcode_holds_a_causal_mask_from_the_start(stage: int, engine: Engine) -> None:
+    """One byte for each pair of positions (modeling_gpt_bigcode.py, buffer ``bias``): 2048^2 = 4,194,304.
+
+    A dry run with 4 layers, SGD and 2048 positions held 4,194,304 bytes more between steps than weights and inputs, one with 512
+    positions 262,144.
+    """
+
+    def steady(positions: int) -> tuple[int, int]:
+        config = {
+            "model_type": "gpt_bigcode",
+            "n_embd": 64,
+            "n_head": 4,
+            "n_layer": 2,
+            "n_inner": 256,
+            "vocab_size": 128,
+        }
+        model = read_config({**config, "n_positions": positions}, name="t", source="t")
+        ranks = 1 if engine is Engine.SINGLE else 8
+        job = Job(engine=engine, stage=stage, optimizer="sgd", seq_len=64)
+        found = estimate(Plan(model=model, cluster=ClusterSpec(gpus=ranks, nodes=1), job=job))
+        return found.steady_bytes, found.phases["init"]
+
+    less, more = steady(512), steady(2048)
+    weights = 64 * (2048 - 512)  # what the longer table of positions has more
+    for before, after in zip(less, more, strict=True):
+        assert 0 <= after - before - (2048**2 - 512**2) <= 8 * weights

@@ -60,7 +60,9 @@ def has_flash(precision: Precision | None, cluster: ClusterSpec) -> bool:
     Source: torch ``sdp_utils.cpp`` (``check_flash_attention_hardware_support``, ``check_dtypes_low_precision``); the flash-attn
     package asks for the same.
     """
-    return precision is not Precision.FP32 and (cluster.gpu is None or cluster.gpu.flash_attention)
+    if precision is Precision.FP32 or cluster.gpu is None:
+        return precision is not Precision.FP32
+    return cluster.gpu.flash_attention and not {"bf16", "fp16"} <= set(cluster.gpu.lacks)
 
 
 def runs(named: Attention | None, precision: Precision, model: ModelSpec, cluster: ClusterSpec) -> Attention:

@@ -150,5 +150,4 @@ def buffer_bytes(model: ModelSpec) -> int:
     others have a few kilobytes, which are left out.
     Source: transformers ``modeling_gpt_bigcode.py`` (``GPTBigCodeModel``, buffer ``bias``).
     """
-    code = model.block_kinds[0].implementation.partition("+")[0].partition(":")[0]
-    return model.max_seq_len**2 if code == "gpt_bigcode" else 0
+    return model.max_seq_len**2 if module_of(model.block_kinds[0].implementation) == "gpt_bigcode" else 0

@@ -20,7 +20,7 @@ MADE_BEFORE_ADAPTERS = ("head made before sharding", "module made before shardin
 
 
 def renamed(memory: EngineMemory, change: Change) -> EngineMemory:
-    """An engine's side with the terms of every moment changed; their sums must stay.
+    """An engine's side with the terms of every moment changed; a change may add what is there throughout.
 
     Args:
         memory: An engine's side of a plan.

@@ -234,7 +234,7 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         TermKey.NCCL,
         DEVICE,
         "Communication buffers, outside of torch's allocator",
-        f"{NCCL.low / 2**30:.2f} to {NCCL.high / 2**30:.2f} GiB for the first communicator, more with each",
+        f"{NCCL.low / 2**30:.2f} to {NCCL.high / 2**30:.2f} GiB by card and links; what several ranks hold beyond one process",
         NCCL.source,
         "fewer process groups; NCCL_BUFFSIZE",
     ),
